@@ -1,0 +1,1 @@
+"""Countersign: an AI workforce does the work and a human countersigns it."""

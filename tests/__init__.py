@@ -1,0 +1,1 @@
+"""What Countersign promises, each as a test that can fail."""
