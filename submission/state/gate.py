@@ -1,0 +1,310 @@
+"""The human gate: approve, reject, redirect, and rescind. Nothing else turns work into progress."""
+
+from __future__ import annotations
+
+from submission.state.commands import Decide, Rescind
+from submission.state.consequences import Consequence, reverse
+from submission.state.events import (
+    VERBS,
+    CeoDecision,
+    ConsequenceApplied,
+    DecisionRescinded,
+    GateOpened,
+    LevelUp,
+    MemoryRetracted,
+    MemoryWritten,
+    PricedOption,
+    RunCompleted,
+)
+from submission.state.evolve import fingerprint, may_decide
+from submission.state.memory import clamp
+from submission.state.mint import mint_xp
+from submission.state.quest import is_complete
+from submission.state.refusals import refuse
+from submission.state.run import Decided, Run, StageState, gate_seq
+from submission.state.turns import open_gate
+from submission.state.unfold import Unfolding
+from submission.state.work import Direction, MemoryKind
+from submission.state.world import World
+
+MAX_TEXT = 2_000
+
+
+def decide_gate(log: Unfolding, command: Decide) -> None:
+    """One decision on one gate. Adds nothing when the same key already carried the same decision; refuses
+    a decided gate (with the seq of the decision that won), a stale artifact, and whatever the verb lacks."""
+    _require_whole(command)
+    decided = log.run.find_decided(command.gate_id)
+    if decided is not None:
+        return _answer_again(log.run, decided, command)
+    gate = _open_gate(log.run, command)
+    stage = log.run.stage(gate.stage_id)
+    assert stage is not None, "a gate stands on a stage"
+    chosen = _chosen(gate, command.option_id)
+    payload = _decision(log, gate, stage, command, chosen)
+    decision_seq = log.add(payload, command.actor, gate_seq(gate.gate_id))
+    if log.run.award is not None:
+        log.add(mint_xp(log.run.award), command.actor, decision_seq)
+    if price := _price(gate, command, chosen):
+        log.add(
+            ConsequenceApplied(decision_seq=decision_seq, consequence=price, summary=price.summary),
+            cause=decision_seq,
+        )
+    for kind, text in _memories(stage, command, chosen, price):
+        log.add(
+            MemoryWritten(kind=kind, text=clamp(text), stage_id=gate.stage_id, decision_seq=decision_seq),
+            cause=decision_seq,
+        )
+    _announce(log, command, decision_seq)
+
+
+def _require_key(key: str) -> None:
+    if not 1 <= len(key) <= 200 or not key.isprintable() or key.isspace():
+        refuse("decision.key_required")
+
+
+def _require_storable(text: str) -> None:
+    if len(text) > MAX_TEXT:
+        refuse("text.too_long", f"{len(text):,} characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        refuse("request.malformed", "a text holds half of a surrogate pair")
+
+
+def _require_whole(command: Decide) -> None:
+    """What any decision must have, whatever the gate."""
+    if command.verb not in VERBS:
+        refuse("decision.verb_unknown", f"not {command.verb!r}")
+    _require_key(command.idempotency_key)
+    for text in (command.reason, command.direction, command.override_reason):
+        if text is not None:
+            _require_storable(text)
+
+
+def _answer_again(run: Run, decided: Decided, command: Decide) -> None:
+    """A decided gate takes no second answer: the same one again is fine, any other is refused."""
+    if decided.idempotency_key == command.idempotency_key:
+        if decided.fingerprint != _fingerprint(command):
+            refuse("decision.key_reused", decision_seq=decided.decision_seq)
+        return
+    stage = run.stage(decided.stage_id)
+    if stage is not None and stage.attempt > decided.attempt:
+        _refuse_stale(run, stage, decision_seq=decided.decision_seq)
+    refuse("gate.decided", f"{decided.verb} at seq {decided.decision_seq} won", decision_seq=decided.decision_seq)
+
+
+def _fingerprint(command: Decide) -> str:
+    said = (command.option_id, command.reason, command.direction, command.override_reason)
+    return fingerprint(command.verb, command.artifact_sha256, *said)
+
+
+def _refuse_stale(run: Run, stage: StageState, decision_seq: int | None = None) -> None:
+    gate = run.gate if run.gate and run.gate.stage_id == stage.spec.id else None
+    refuse(
+        "gate.stale_artifact",
+        f"{stage.spec.id} is at attempt {stage.attempt}",
+        current={
+            "stage_id": stage.spec.id,
+            "attempt": stage.attempt,
+            "gate_id": gate.gate_id if gate else None,
+            "artifact_sha256": stage.artifact_sha256,
+        },
+        decision_seq=decision_seq,
+    )
+
+
+def _open_gate(run: Run, command: Decide) -> GateOpened:
+    """The open gate the command names, once it is seen to be the right actor on the right artifact."""
+    gate = run.gate
+    if gate is None or gate.gate_id != command.gate_id:
+        lapsed = gate_seq(command.gate_id) in run.lapsed
+        if lapsed and (stage := run.working or (run.stage(gate.stage_id) if gate else None)):
+            _refuse_stale(run, stage)
+        refuse("gate.unknown", f"no gate {command.gate_id[:40]!r} in this run")
+    if not may_decide(run, command.actor.kind) or command.actor.id != run.player:
+        refuse("decision.not_yours", f"decided by {run.player}, not by {command.actor.id}")
+    if gate.artifact_sha256 is None:
+        if command.verb not in gate.verbs:
+            refuse("gate.no_artifact")
+        return gate
+    if command.artifact_sha256 is None:
+        refuse("decision.hash_required")
+    if command.artifact_sha256 != gate.artifact_sha256:
+        stage = run.stage(gate.stage_id)
+        assert stage is not None
+        _refuse_stale(run, stage)
+    return gate
+
+
+def _chosen(gate: GateOpened, option_id: str | None) -> PricedOption | None:
+    if option_id is None:
+        return None
+    if gate.fork is None:
+        refuse("decision.option_not_posed")
+    for priced in gate.fork.options:
+        if priced.option.id == option_id:
+            return priced
+    refuse("option.unknown", f"the options are {', '.join(priced.option.id for priced in gate.fork.options)}")
+
+
+def _decision(
+    log: Unfolding, gate: GateOpened, stage: StageState, command: Decide, chosen: PricedOption | None
+) -> CeoDecision:
+    """The event of this decision, once the verb has what it needs."""
+    reason, words, override = _said(command.reason), _said(command.direction), _said(command.override_reason)
+    if command.verb == "reject" and reason is None:
+        refuse("decision.reason_required")
+    if command.verb == "redirect" and (chosen is None) == (words is None):
+        refuse("decision.direction_required")
+    if command.verb == "approve" and gate.fork is not None and chosen is None:
+        options = [priced.option.id for priced in gate.fork.options]
+        refuse("decision.option_required", f"the options are {', '.join(options)}", options=options)
+    if command.verb == "approve" and stage.score is not None and not stage.score.passes and override is None:
+        refuse("decision.override_required", f"the floor is {stage.score.floor}")
+    return CeoDecision(
+        gate_id=gate.gate_id,
+        stage_id=gate.stage_id,
+        attempt=gate.attempt,
+        verb=command.verb,
+        artifact_sha256=gate.artifact_sha256,
+        idempotency_key=command.idempotency_key,
+        option_id=command.option_id,
+        reason=command.reason,
+        override_reason=command.override_reason,
+        direction_text=command.direction,
+        direction=_direction(log.seq + 1, gate, command, chosen, reason, words),
+    )
+
+
+def _said(text: str | None) -> str | None:
+    return " ".join(text.split()) or None if text is not None else None
+
+
+def _direction(
+    seq: int,
+    gate: GateOpened,
+    command: Decide,
+    chosen: PricedOption | None,
+    reason: str | None,
+    words: str | None,
+) -> Direction | None:
+    """What later work is bound to: the chosen option, the rejection's reason, or the player's own words."""
+    if command.verb != "reject" and chosen is not None:
+        option = chosen.option
+        return Direction(
+            seq=seq,
+            verb=command.verb,
+            stage_id=gate.stage_id,
+            text=option.direction,
+            option_id=option.id,
+            lean=option.lean,
+            checks=option.checks,
+        )
+    text = reason if command.verb == "reject" else words
+    if command.verb == "approve" or text is None:
+        return None
+    return Direction(seq=seq, verb=command.verb, stage_id=gate.stage_id, text=text)
+
+
+def _price(gate: GateOpened, command: Decide, chosen: PricedOption | None) -> Consequence | None:
+    """The price the gate showed, to the unit. A rejection costs nothing."""
+    if command.verb == "reject":
+        return None
+    if chosen is not None:
+        return chosen.consequence
+    return gate.own_direction if command.verb == "redirect" else None
+
+
+def _memories(
+    stage: StageState, command: Decide, chosen: PricedOption | None, price: Consequence | None
+) -> list[tuple[MemoryKind, str]]:
+    """A choice, a rejection and a redirect teach a procedure; an approval closes a chapter."""
+    title, reason = stage.spec.title, _said(command.reason)
+    lines: list[tuple[MemoryKind, str]] = []
+    if command.verb == "approve":
+        score = stage.score.final if stage.score else 0
+        lines.append(("chat_summary", f"Stage '{title}' shipped by the {stage.spec.role} (score {score}/100)."))
+    if command.verb == "reject":
+        lines.append(("procedural", f"CEO rejected '{title}', attempt {stage.attempt}: {reason}"))
+    elif chosen is not None and price is not None:
+        option = chosen.option
+        lines.append(
+            (
+                "procedural",
+                f"CEO chose '{option.title}' at the '{title}' gate accepting: {option.tradeoff} "
+                f"Binding: {option.direction} Consequence: {price.summary}.",
+            )
+        )
+    elif command.verb == "redirect":
+        lines.append(("procedural", f"CEO redirected '{title}', attempt {stage.attempt}: {_said(command.direction)}"))
+    if override := _said(command.override_reason) if command.verb == "approve" else None:
+        lines.append(("procedural", f"CEO approved '{title}' below the floor: {override}"))
+    return lines
+
+
+def _announce(log: Unfolding, command: Decide, decision_seq: int) -> None:
+    """A level reached, and the end of the run."""
+    run, before = log.run, log.run.undo
+    if before is not None and run.level.level > before.level.level:
+        log.add(LevelUp(level=run.level.level, title=run.level.title, xp=run.xp), cause=decision_seq)
+    if is_complete(run.stages):
+        log.add(RunCompleted(outcome="victory", xp=run.xp, level=run.level.level), cause=decision_seq)
+
+
+def rescind(log: Unfolding, command: Rescind, world: World) -> None:
+    """Withdraw the last decision's XP, consequence and memory by events, and pose its gate again. Adds nothing
+    when the same key already rescinded it; refuses once the next stage has started."""
+    _require_key(command.idempotency_key)
+    _require_storable(command.reason or "")
+    run = log.run
+    decided = run.find_decided(command.gate_id)
+    if decided is None:
+        if run.gate is not None and run.gate.gate_id == command.gate_id:
+            refuse("gate.waiting", f"{command.gate_id} is not decided yet", gate_id=command.gate_id)
+        refuse("gate.unknown", f"no gate {command.gate_id[:40]!r} in this run")
+    if decided.rescinded_key is not None and decided.rescinded_key == command.idempotency_key:
+        return
+    if not may_decide(run, command.actor.kind) or command.actor.id != run.player:
+        refuse("decision.not_yours")
+    undo = run.undo
+    if undo is None or decided.rescinded_key is not None or decided != run.decided[-1]:
+        refuse("gate.rescind_too_late", decision_seq=decided.decision_seq)
+    _withdraw(log, command, decided, undo, world)
+
+
+def _withdraw(log: Unfolding, command: Rescind, decided: Decided, undo: Run, world: World) -> None:
+    written = [memory.seq for memory in log.run.memories if memory.decision_seq == decided.decision_seq]
+    seq = log.add(
+        DecisionRescinded(
+            gate_id=command.gate_id,
+            stage_id=decided.stage_id,
+            verb=decided.verb,
+            decision_seq=decided.decision_seq,
+            idempotency_key=command.idempotency_key,
+            reason=_said(command.reason),
+        ),
+        command.actor,
+        decided.decision_seq,
+    )
+    if log.run.award is not None:
+        log.add(mint_xp(log.run.award), command.actor, seq)
+    if price := _paid(undo.gate, decided):
+        back = reverse(price)
+        log.add(
+            ConsequenceApplied(decision_seq=decided.decision_seq, consequence=back, summary=back.summary),
+            cause=seq,
+        )
+    for memory_seq in reversed(written):
+        log.add(MemoryRetracted(memory_seq=memory_seq, decision_seq=decided.decision_seq), cause=seq)
+    open_gate(log, decided.stage_id, seq, world, reopens=command.gate_id)
+
+
+def _paid(gate: GateOpened | None, decided: Decided) -> Consequence | None:
+    """What the decision cost, as its gate had priced it."""
+    if gate is None or decided.verb == "reject":
+        return None
+    if decided.option_id is None:
+        return gate.own_direction if decided.verb == "redirect" else None
+    options = gate.fork.options if gate.fork else ()
+    return next((priced.consequence for priced in options if priced.option.id == decided.option_id), None)
