@@ -94,7 +94,7 @@ def _number(value: float) -> int | float:
         raise ValueError("NaN and infinities are not JSON")
     if value.is_integer() and abs(value) < 2**53:
         return int(value)
-    if not 1e-4 <= abs(value) < 1e16:
+    if not 1e-4 <= abs(value) < 2**53:
         raise ValueError(f"{value!r} has no exact short form")
     return value
 

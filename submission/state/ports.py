@@ -61,7 +61,8 @@ class EventStore(Protocol):
     async def head(self, run_id: str) -> RunHead | None: ...
 
     async def runs(self, limit: int = 100, before: str | None = None) -> list[RunHead]:
-        """Runs by last change, newest first; `before` is the updated_at of the last one already seen."""
+        """Runs by last change, newest first; `before` is the updated_at of the last one already seen. A page ends on
+        a whole instant, so it may hold more than `limit` where runs changed in the same millisecond."""
         ...
 
     async def jobs(self) -> list[Job]:

@@ -10,6 +10,7 @@ from submission.state.consequences import Consequence
 from submission.state.events import Compliance, Mode, Outcome, PricedFork, StageExecuted, Verb
 from submission.state.memory import KINDS
 from submission.state.quest import missing_needs
+from submission.state.receipt import Receipt
 from submission.state.run import Run, StageState, state_hash
 from submission.state.scoring import Score
 from submission.state.validation import MAX_ITEMS
@@ -57,7 +58,8 @@ class Change(Frozen):
 
 
 class GateView(Frozen):
-    """All a human needs to decide, and the verbs that are theirs."""
+    """All a human needs to decide, and the verbs that are theirs. Once decided, what they were shown then, and
+    the `receipt` of their answer."""
 
     run_id: str
     mode: Mode
@@ -79,6 +81,7 @@ class GateView(Frozen):
     tool_trace: tuple[ToolCall, ...]
     inference_usage: InferenceUsage
     error: str | None
+    receipt: Receipt | None = None
 
 
 class RunView(Frozen):

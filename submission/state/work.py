@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from submission.state.canonical import Document, Frozen, FrozenDict, Number
 from submission.state.world import Check, Role, Stage, WorldPin
 
 Tier = Literal["simulation", "local", "cloud"]
 MemoryKind = Literal["user_profile", "procedural", "chat_summary"]
+MAX_CALLS = 32
+Short = Annotated[str, Field(max_length=200)]
+Clamped = Annotated[str, Field(max_length=2_000)]
+"""Receipts are bounded, so that an event's line is."""
 
 
 class Hit(Frozen):
@@ -69,10 +75,10 @@ class Brief(Frozen):
 class ToolCall(Frozen):
     """One capped tool call of a worker: what it was asked, what it answered, how long it took (ms)."""
 
-    tool: str
-    source: str
-    args: str
-    result: str
+    tool: Short
+    source: Short
+    args: Clamped
+    result: Clamped
     ms: Number = 0
 
 
@@ -107,9 +113,9 @@ class Work(Frozen):
     """What a worker hands in: an artifact, or the error that kept it from one; never a score."""
 
     artifact: Document | None
-    error: str | None = None
-    tools_called: tuple[str, ...] = ()
-    tool_trace: tuple[ToolCall, ...] = ()
+    error: Clamped | None = None
+    tools_called: Annotated[tuple[Short, ...], Field(max_length=MAX_CALLS)] = ()
+    tool_trace: Annotated[tuple[ToolCall, ...], Field(max_length=MAX_CALLS)] = ()
     inference_usage: InferenceUsage
     observations: FrozenDict[str, bool] = FrozenDict()
     """Facts of the outside world the worker's tier measured, by check id, such as `http_status_200`."""
