@@ -100,6 +100,11 @@ def small_world() -> World:
     )
 
 
+def forked(*stage_ids: str) -> World:
+    """The small world with its fork at these stages."""
+    return small_world().model_copy(update={"forks": tuple(_fork(stage_id) for stage_id in stage_ids)})
+
+
 def _fork(stage_id: str) -> Fork:
     narrow = Option(
         id=f"{stage_id}.depth",
@@ -196,8 +201,8 @@ class Game:
         return next(e.payload for e in reversed(self.events) if isinstance(e.payload, kind))
 
 
-def given(*steps: Step) -> Game:
-    game = Game()
+def given(*steps: Step, world: World = WORLD) -> Game:
+    game = Game(world)
     for step in steps:
         game.do(step)
         assert game.refusal is None, f"given: {game.refusal}"

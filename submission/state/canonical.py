@@ -42,8 +42,10 @@ class FrozenDict(dict[K, V], Generic[K, V]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         key, value = get_args(source) or (Any, Any)
         inner = core_schema.dict_schema(handler.generate_schema(key), handler.generate_schema(value))
-        # `FrozenDict[str, Any]` is a JSON document; with typed values the inner schema checks them first.
-        return core_schema.no_info_after_validator_function(freeze, inner)
+        # What is frozen already was checked when it was frozen.
+        return core_schema.no_info_wrap_validator_function(
+            lambda given, check: given if type(given) is cls else freeze(check(given)), inner
+        )
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

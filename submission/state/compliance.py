@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from submission.state.canonical import canonical
 from submission.state.events import Compliance
@@ -19,6 +19,9 @@ should some such than that their them then there these they this those very want
 with without would your yours
 """
 _STOP = frozenset(_STOP_WORDS.split())
+
+
+Found = Literal["followed", "not_followed", "not_checkable"]
 
 
 def in_force(directions: tuple[Direction, ...], stage_id: str) -> tuple[Direction, ...]:
@@ -46,17 +49,10 @@ def _check(
         verdict, evidence = _by_rules(direction, artifact)
     else:
         verdict, evidence = _by_words(direction.text, artifact, previous, own_stage=direction.stage_id == stage_id)
-    return Compliance.model_validate(
-        {
-            "decision_seq": direction.seq,
-            "text": clamp(direction.text, 200),
-            "verdict": verdict,
-            "evidence": tuple(clamp(line, 160) for line in evidence[:3]),
-        }
-    )
+    return Compliance(direction.seq, clamp(direction.text, 200), verdict, tuple(clamp(e, 160) for e in evidence[:3]))
 
 
-def _by_rules(direction: Direction, artifact: Mapping[str, Any]) -> tuple[str, list[str]]:
+def _by_rules(direction: Direction, artifact: Mapping[str, Any]) -> tuple[Found, list[str]]:
     checks = [check for check in direction.checks if resolve(artifact, check.path.split(".")[0]) is not None]
     if not checks:
         return "not_checkable", ["this artifact has none of the fields the choice shows in"]
@@ -67,7 +63,7 @@ def _by_rules(direction: Direction, artifact: Mapping[str, Any]) -> tuple[str, l
 
 def _by_words(
     text: str, artifact: Mapping[str, Any], previous: Mapping[str, Any] | None, own_stage: bool
-) -> tuple[str, list[str]]:
+) -> tuple[Found, list[str]]:
     named = _named_fields(text, artifact, previous) if own_stage and previous is not None else []
     changed = [line for line in (_change(path, artifact, previous or {}) for path in named) if line]
     if named:

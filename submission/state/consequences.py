@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from submission.state.canonical import Frozen
 from submission.state.world import Meter, Rule, Worker
 
 
-class MeterChange(Frozen):
+@dataclass(frozen=True, slots=True)
+class MeterChange:
     """`delta` is what really moved: after - before, once clamped to the meter's range."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     meter: str
     before: int
     after: int

@@ -39,6 +39,8 @@ def decide(run: Run | None, command: Command, world: World) -> list[Draft]:
 
 
 def _start_run(log: Unfolding, command: StartRun, world: World) -> None:
+    if log.seq:
+        refuse("run.exists")
     pitch = readable(command.pitch)
     log.add(
         RunStarted(

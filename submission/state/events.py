@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from submission.state.canonical import Document, Frozen
 from submission.state.consequences import Consequence
@@ -100,9 +100,11 @@ class PricedFork(Frozen):
     options: tuple[PricedOption, ...]
 
 
-class Compliance(Frozen):
+@dataclass(frozen=True, slots=True)
+class Compliance:
     """Whether the artifact followed one direction in force, and by what it was seen."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     decision_seq: int
     text: str
     verdict: Literal["followed", "not_followed", "not_checkable"]

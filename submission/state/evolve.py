@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from submission.state.canonical import FrozenDict, canonical_frozen, sha256
+from submission.state.compliance import in_force
+from submission.state.consequences import reverse
 from submission.state.events import (
+    VERBS,
     CeoDecision,
     ConsequenceApplied,
     DecisionRescinded,
@@ -14,6 +17,7 @@ from submission.state.events import (
     LevelUp,
     MemoryRetracted,
     MemoryWritten,
+    Mode,
     RunCompleted,
     RunStarted,
     StageExecuted,
@@ -21,9 +25,10 @@ from submission.state.events import (
     WorldDesigned,
     XpAwarded,
 )
-from submission.state.memory import written
-from submission.state.quest import is_complete, missing_needs
+from submission.state.memory import MAX_CHARS, written
+from submission.state.quest import graph_faults, is_complete, missing_needs
 from submission.state.refusals import BrokenLog
+from submission.state.ruling import binding, lack, price_of
 from submission.state.run import Award, Decided, Run, StageState, gate_id_of, gate_seq
 from submission.state.scoring import xp_for
 from submission.state.work import Memory
@@ -54,6 +59,12 @@ def evolve(run: Run | None, event: Event) -> Run:
         raise BrokenLog(event.seq, "prev_hash is not the hash of the event before", "integrity")
     if run.award is not None and not isinstance(event.payload, XpAwarded):
         raise BrokenLog(event.seq, "a decision on an approval is not followed by its XP", "xp")
+    if run.award is None and run.price is not None and not isinstance(event.payload, (ConsequenceApplied, XpAwarded)):
+        raise BrokenLog(event.seq, "a decision is not followed by its consequence")
+    if run.outcome is not None and not isinstance(event.payload, DecisionRescinded):
+        raise BrokenLog(event.seq, "the run has ended")
+    if isinstance(event.cause, int) and not 1 <= event.cause < event.seq:
+        raise BrokenLog(event.seq, f"its cause, seq {event.cause}, does not come before it")
     return _apply(run, event)._replace(seq=event.seq, head=event.hash)
 
 
@@ -61,7 +72,7 @@ def _apply(run: Run, event: Event) -> Run:
     payload = event.payload
     match payload:
         case WorldDesigned():
-            return run._replace(stages=tuple(StageState(spec=stage) for stage in payload.stages))
+            return _designed(run, event, payload)
         case StageStarted():
             return _stage_started(run, event, payload)
         case StageExecuted():
@@ -75,16 +86,24 @@ def _apply(run: Run, event: Event) -> Run:
         case ConsequenceApplied():
             return _consequence(run, event, payload)
         case MemoryWritten():
+            _require(_may_teach(run, payload), event, "a memory that neither the pitch nor a decision wrote")
             return run._replace(memories=written(run.memories, _memory(event.seq, payload)))
         case MemoryRetracted():
             return _memory_retracted(run, event, payload)
         case LevelUp():
+            level = run.level
+            due = (level.level, level.title, run.xp)
+            _require((payload.level, payload.title, payload.xp) == due, event, "a level that was not reached", "xp")
+            _require(run.undo is not None, event, "a level that no decision reached")
             return run
         case DecisionRescinded():
             return _rescinded(run, event, payload)
         case RunCompleted():
-            _require(is_complete(run.stages), event, "completed before its eight stages were approved")
+            _require(
+                bool(run.stages) and is_complete(run.stages), event, "completed before its eight stages were approved"
+            )
             _require(payload.xp == run.xp, event, "completed with another XP than was awarded", "xp")
+            _require(payload.level == run.level.level, event, "completed at another level than was reached", "xp")
             return run._replace(outcome=payload.outcome)
         case _:
             raise BrokenLog(event.seq, f"an event of type {event.type} cannot stand here")
@@ -99,6 +118,10 @@ def _started(event: Event) -> Run:
     payload = event.payload
     _require(isinstance(payload, RunStarted) and event.seq == 1, event, "a run begins with RUN_STARTED at seq 1")
     _require(event.prev_hash == GENESIS, event, "the first event follows another", "integrity")
+    _require(
+        event.actor.kind == _decider(payload.mode), event, f"a {payload.mode} run begun for {event.actor.kind}", "xp"
+    )
+    _require(bool(payload.levels) and payload.levels[0].xp <= 0, event, "no level to begin at")
     return Run(
         run_id=event.run_id,
         seq=event.seq,
@@ -113,6 +136,15 @@ def _started(event: Event) -> Run:
         levels=payload.levels,
         validators=payload.validators,
     )
+
+
+def _designed(run: Run, event: Event, payload: WorldDesigned) -> Run:
+    _require(not run.stages, event, "a quest laid out twice")
+    ids, rules = {stage.id for stage in payload.stages}, {rule.id for rule in run.validators}
+    _require(len(ids) == len(payload.stages) and not graph_faults(payload.stages), event, "these stages are no quest")
+    known = all(rules.issuperset(stage.validators) for stage in payload.stages)
+    _require(known, event, "a stage is measured by rules the run did not pin")
+    return run._replace(stages=tuple(StageState(spec=stage) for stage in payload.stages))
 
 
 def _stage(run: Run, event: Event, stage_id: str) -> StageState:
@@ -130,6 +162,9 @@ def _stage_started(run: Run, event: Event, payload: StageStarted) -> Run:
     _require(stage.status in ("waiting", "rework") or retry, event, f"{payload.stage_id} is not open")
     _require(not missing_needs(run, stage), event, f"{payload.stage_id} lacks what it needs")
     _require(payload.attempt == stage.attempt + 1, event, "attempts count 1, 2, 3")
+    _require(payload.role == stage.spec.role, event, f"{payload.stage_id} is not the work of the {payload.role}")
+    bound = tuple(direction.seq for direction in in_force(run.directions, payload.stage_id))
+    _require(payload.directions == bound, event, f"the decisions that bind it are {bound}")
     at_work = stage._replace(
         status="working",
         attempt=payload.attempt,
@@ -170,6 +205,16 @@ def _gate_opened(run: Run, event: Event, payload: GateOpened) -> Run:
     _require(run.gate is None, event, "two gates open at once")
     _require(stage.status == "gate" and stage.attempt == payload.attempt, event, "a gate without work before it")
     _require(stage.artifact_sha256 == payload.artifact_sha256, event, "a gate on another artifact", "integrity")
+    _require(payload.executed_seq == stage.executed_seq, event, "a gate on another execution")
+    failed = stage.artifact is None
+    _require(payload.verbs == (("reject",) if failed else VERBS), event, "a gate with other verbs than the law's")
+    _require(payload.fork is None or not (failed or stage.fork_settled), event, "a fork that was settled")
+    _require((payload.own_direction is None) == failed, event, "a gate without the price of an own direction")
+    last = run.decided[-1] if run.decided and run.undo is not None else None
+    reopens = gate_id_of(last.gate_seq) if last and last.rescinded_key is not None else None
+    _require(payload.reopens == reopens, event, "poses another gate again than was rescinded")
+    kept = reopens is not None and any(m.decision_seq == last.decision_seq for m in run.memories if last)
+    _require(not kept, event, "a memory outlives its rescinded decision")
     return run._replace(gate=payload, undo=None)
 
 
@@ -180,7 +225,11 @@ def fingerprint(verb: str, artifact_sha256: str | None, *said: str | None) -> st
 
 def may_decide(run: Run, kind: str) -> bool:
     """Only a human decides; only in a rehearsal, a script does."""
-    return kind == ("human" if run.mode == "human" else "scripted")
+    return kind == _decider(run.mode)
+
+
+def _decider(mode: Mode) -> str:
+    return "human" if mode == "human" else "scripted"
 
 
 def _decided(run: Run, event: Event, payload: CeoDecision) -> Run:
@@ -189,7 +238,13 @@ def _decided(run: Run, event: Event, payload: CeoDecision) -> Run:
         raise BrokenLog(event.seq, f"a decision at {payload.gate_id}, which is not open")
     _require(may_decide(run, event.actor.kind), event, f"a decision by a {event.actor.kind} actor", "xp")
     _require(payload.artifact_sha256 == gate.artifact_sha256, event, "a decision on another artifact", "integrity")
+    _require(event.actor.id == run.player, event, "a decision by another than the run's player", "xp")
+    same = (payload.stage_id, payload.attempt) == (gate.stage_id, gate.attempt)
+    _require(same, event, "a decision on another stage than its gate's")
     _require(payload.verb in gate.verbs, event, f"the gate does not offer {payload.verb}")
+    lacking = lack(gate, stage, payload)
+    _require(not lacking, event, lacking)
+    _require(payload.direction == binding(gate, event.seq, payload), event, "binds to other than was decided")
     decided = Decided(
         gate_seq=gate_seq(payload.gate_id) or 0,
         stage_id=payload.stage_id,
@@ -219,6 +274,7 @@ def _decided(run: Run, event: Event, payload: CeoDecision) -> Run:
         decided=(*run.decided, decided),
         directions=directions[-MAX_DIRECTIONS:],
         award=_award(stage, payload, event.seq),
+        price=price_of(gate, payload.verb, payload.option_id),
         undo=run._replace(undo=None),
     )
 
@@ -243,19 +299,33 @@ def _awarded(run: Run, event: Event, payload: XpAwarded) -> Run:
     )
     _require(due == run.award, event, f"XP that differs from what was decided ({run.award.amount})", "xp")
     _require(may_decide(run, event.actor.kind), event, f"XP awarded by a {event.actor.kind} actor", "xp")
+    _require(event.actor.id == run.player, event, "XP awarded by another than the run's player", "xp")
+    _require(event.cause == run.seq, event, "XP that names another cause than its decision", "xp")
     stage = _stage(run, event, payload.stage_id)
     return run._replace(stages=run.with_stage(stage._replace(xp=stage.xp + payload.amount)), award=None)
 
 
 def _consequence(run: Run, event: Event, payload: ConsequenceApplied) -> Run:
     consequence = payload.consequence
+    last = run.decided[-1].decision_seq if run.decided else None
+    _require(consequence == run.price and payload.decision_seq == last, event, "a consequence that no decision has")
     for change in consequence.meters:
         _require(run.meters.get(change.meter) == change.before, event, f"{change.meter} was not {change.before}")
         _require(change.after - change.before == change.delta, event, f"{change.meter} does not add up")
     retired = {worker.id for worker in consequence.workers_retired}
     team = tuple(worker for worker in run.team if worker.id not in retired) + consequence.workers_added
     meters = FrozenDict({**run.meters, **{change.meter: change.after for change in consequence.meters}})
-    return run._replace(meters=meters, team=team)
+    return run._replace(meters=meters, team=team, price=None)
+
+
+def _may_teach(run: Run, payload: MemoryWritten) -> bool:
+    """Only the pitch, before any work, and the last decision, until something follows it."""
+    if len(payload.text) > MAX_CHARS:
+        return False
+    if payload.decision_seq is None:
+        return payload.kind == "user_profile" and all(stage.attempt == 0 for stage in run.stages)
+    last = run.decided[-1] if run.decided and run.undo is not None else None
+    return last is not None and last.decision_seq == payload.decision_seq and last.rescinded_key is None
 
 
 def _memory(seq: int, payload: MemoryWritten) -> Memory:
@@ -271,7 +341,11 @@ def _memory(seq: int, payload: MemoryWritten) -> Memory:
 
 def _memory_retracted(run: Run, event: Event, payload: MemoryRetracted) -> Run:
     """The memories of the rescinded decision go, and what they had displaced comes back."""
-    _require(any(m.seq == payload.memory_seq for m in run.memories), event, "retracts what is not remembered")
+    last = run.decided[-1] if run.decided and run.undo is not None else None
+    rescinded_seq = last.decision_seq if last and last.rescinded_key is not None else None
+    _require(payload.decision_seq == rescinded_seq, event, "a retraction without a rescission")
+    theirs = any(m.seq == payload.memory_seq and m.decision_seq == rescinded_seq for m in run.memories)
+    _require(theirs, event, "retracts what the rescinded decision did not write")
     kept = tuple(memory for memory in run.memories if memory.seq != payload.memory_seq)
     rescinded = any(memory.decision_seq == payload.decision_seq for memory in kept)
     return run._replace(memories=kept if rescinded or run.undo is None else run.undo.memories)
@@ -282,6 +356,10 @@ def _rescinded(run: Run, event: Event, payload: DecisionRescinded) -> Run:
     if undo is None or last is None or last.decision_seq != payload.decision_seq:
         raise BrokenLog(event.seq, "rescinds a decision that can no longer be rescinded")
     _require(may_decide(run, event.actor.kind), event, f"a rescission by a {event.actor.kind} actor", "xp")
+    _require(event.actor.id == run.player, event, "a rescission by another than the run's player", "xp")
+    _require(last.rescinded_key is None, event, "rescinds a decision twice")
+    theirs = (gate_seq(payload.gate_id), payload.stage_id, payload.verb) == (last.gate_seq, last.stage_id, last.verb)
+    _require(theirs, event, "rescinds another decision than it names")
     before = undo.stage(payload.stage_id)
     now = _stage(run, event, payload.stage_id)
     award = None
@@ -295,6 +373,7 @@ def _rescinded(run: Run, event: Event, payload: DecisionRescinded) -> Run:
             last.decision_seq,
         )
     reopened = (before or now)._replace(xp=now.xp)
+    paid = price_of(undo.gate, last.verb, last.option_id) if undo.gate else None
     return run._replace(
         stages=run.with_stage(reopened),
         directions=undo.directions,
@@ -304,4 +383,5 @@ def _rescinded(run: Run, event: Event, payload: DecisionRescinded) -> Run:
         ),
         outcome=None,
         award=award,
+        price=reverse(paid) if paid else None,
     )

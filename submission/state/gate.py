@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from submission.state.commands import Decide, Rescind
-from submission.state.consequences import Consequence, reverse
+from submission.state.consequences import Consequence
 from submission.state.events import (
     VERBS,
+    Actor,
     CeoDecision,
     ConsequenceApplied,
     DecisionRescinded,
@@ -15,19 +16,27 @@ from submission.state.events import (
     MemoryWritten,
     PricedOption,
     RunCompleted,
+    Verb,
 )
 from submission.state.evolve import fingerprint, may_decide
 from submission.state.memory import clamp
 from submission.state.mint import mint_xp
 from submission.state.quest import is_complete
 from submission.state.refusals import refuse
+from submission.state.ruling import binding, said
 from submission.state.run import Decided, Run, StageState, gate_seq
 from submission.state.turns import open_gate
 from submission.state.unfold import Unfolding
-from submission.state.work import Direction, MemoryKind
+from submission.state.work import MemoryKind
 from submission.state.world import World
 
 MAX_TEXT = 2_000
+_NOT_FOR: dict[Verb, tuple[str, ...]] = {
+    "approve": ("direction",),
+    "reject": ("option_id", "direction", "override_reason"),
+    "redirect": ("override_reason",),
+}
+"""What a verb takes no notice of, so that nobody believes it was heard."""
 
 
 def decide_gate(log: Unfolding, command: Decide) -> None:
@@ -45,7 +54,7 @@ def decide_gate(log: Unfolding, command: Decide) -> None:
     decision_seq = log.add(payload, command.actor, gate_seq(gate.gate_id))
     if log.run.award is not None:
         log.add(mint_xp(log.run.award), command.actor, decision_seq)
-    if price := _price(gate, command, chosen):
+    if price := log.run.price:
         log.add(
             ConsequenceApplied(decision_seq=decision_seq, consequence=price, summary=price.summary),
             cause=decision_seq,
@@ -84,6 +93,7 @@ def _require_whole(command: Decide) -> None:
 
 def _answer_again(run: Run, decided: Decided, command: Decide) -> None:
     """A decided gate takes no second answer: the same one again is fine, any other is refused."""
+    _require_player(run, command.actor)
     if decided.idempotency_key == command.idempotency_key:
         if decided.fingerprint != _fingerprint(command):
             refuse("decision.key_reused", decision_seq=decided.decision_seq)
@@ -95,8 +105,8 @@ def _answer_again(run: Run, decided: Decided, command: Decide) -> None:
 
 
 def _fingerprint(command: Decide) -> str:
-    said = (command.option_id, command.reason, command.direction, command.override_reason)
-    return fingerprint(command.verb, command.artifact_sha256, *said)
+    words = (command.option_id, command.reason, command.direction, command.override_reason)
+    return fingerprint(command.verb, command.artifact_sha256, *words)
 
 
 def _refuse_stale(run: Run, stage: StageState, decision_seq: int | None = None) -> None:
@@ -114,6 +124,11 @@ def _refuse_stale(run: Run, stage: StageState, decision_seq: int | None = None) 
     )
 
 
+def _require_player(run: Run, actor: Actor) -> None:
+    if not may_decide(run, actor.kind) or actor.id != run.player:
+        refuse("decision.not_yours", f"decided by {run.player}, not by {actor.id}")
+
+
 def _open_gate(run: Run, command: Decide) -> GateOpened:
     """The open gate the command names, once it is seen to be the right actor on the right artifact."""
     gate = run.gate
@@ -122,8 +137,7 @@ def _open_gate(run: Run, command: Decide) -> GateOpened:
         if lapsed and (stage := run.working or (run.stage(gate.stage_id) if gate else None)):
             _refuse_stale(run, stage)
         refuse("gate.unknown", f"no gate {command.gate_id[:40]!r} in this run")
-    if not may_decide(run, command.actor.kind) or command.actor.id != run.player:
-        refuse("decision.not_yours", f"decided by {run.player}, not by {command.actor.id}")
+    _require_player(run, command.actor)
     if gate.artifact_sha256 is None:
         if command.verb not in gate.verbs:
             refuse("gate.no_artifact")
@@ -152,7 +166,10 @@ def _decision(
     log: Unfolding, gate: GateOpened, stage: StageState, command: Decide, chosen: PricedOption | None
 ) -> CeoDecision:
     """The event of this decision, once the verb has what it needs."""
-    reason, words, override = _said(command.reason), _said(command.direction), _said(command.override_reason)
+    reason, words, override = said(command.reason), said(command.direction), said(command.override_reason)
+    spare = {name for name in _NOT_FOR[command.verb] if getattr(command, name) is not None}
+    if spare:
+        refuse("decision.not_for_verb", f"{command.verb} takes no {' and no '.join(sorted(spare))}")
     if command.verb == "reject" and reason is None:
         refuse("decision.reason_required")
     if command.verb == "redirect" and (chosen is None) == (words is None):
@@ -162,7 +179,7 @@ def _decision(
         refuse("decision.option_required", f"the options are {', '.join(options)}", options=options)
     if command.verb == "approve" and stage.score is not None and not stage.score.passes and override is None:
         refuse("decision.override_required", f"the floor is {stage.score.floor}")
-    return CeoDecision(
+    decision = CeoDecision(
         gate_id=gate.gate_id,
         stage_id=gate.stage_id,
         attempt=gate.attempt,
@@ -173,54 +190,15 @@ def _decision(
         reason=command.reason,
         override_reason=command.override_reason,
         direction_text=command.direction,
-        direction=_direction(log.seq + 1, gate, command, chosen, reason, words),
     )
-
-
-def _said(text: str | None) -> str | None:
-    return " ".join(text.split()) or None if text is not None else None
-
-
-def _direction(
-    seq: int,
-    gate: GateOpened,
-    command: Decide,
-    chosen: PricedOption | None,
-    reason: str | None,
-    words: str | None,
-) -> Direction | None:
-    """What later work is bound to: the chosen option, the rejection's reason, or the player's own words."""
-    if command.verb != "reject" and chosen is not None:
-        option = chosen.option
-        return Direction(
-            seq=seq,
-            verb=command.verb,
-            stage_id=gate.stage_id,
-            text=option.direction,
-            option_id=option.id,
-            lean=option.lean,
-            checks=option.checks,
-        )
-    text = reason if command.verb == "reject" else words
-    if command.verb == "approve" or text is None:
-        return None
-    return Direction(seq=seq, verb=command.verb, stage_id=gate.stage_id, text=text)
-
-
-def _price(gate: GateOpened, command: Decide, chosen: PricedOption | None) -> Consequence | None:
-    """The price the gate showed, to the unit. A rejection costs nothing."""
-    if command.verb == "reject":
-        return None
-    if chosen is not None:
-        return chosen.consequence
-    return gate.own_direction if command.verb == "redirect" else None
+    return decision.model_copy(update={"direction": binding(gate, log.seq + 1, decision)})
 
 
 def _memories(
     stage: StageState, command: Decide, chosen: PricedOption | None, price: Consequence | None
 ) -> list[tuple[MemoryKind, str]]:
     """A choice, a rejection and a redirect teach a procedure; an approval closes a chapter."""
-    title, reason = stage.spec.title, _said(command.reason)
+    title, reason = stage.spec.title, said(command.reason)
     lines: list[tuple[MemoryKind, str]] = []
     if command.verb == "approve":
         score = stage.score.final if stage.score else 0
@@ -237,8 +215,9 @@ def _memories(
             )
         )
     elif command.verb == "redirect":
-        lines.append(("procedural", f"CEO redirected '{title}', attempt {stage.attempt}: {_said(command.direction)}"))
-    if override := _said(command.override_reason) if command.verb == "approve" else None:
+        lines.append(("procedural", f"CEO redirected '{title}', attempt {stage.attempt}: {said(command.direction)}"))
+    override = said(command.override_reason)
+    if override is not None and stage.score is not None and not stage.score.passes:
         lines.append(("procedural", f"CEO approved '{title}' below the floor: {override}"))
     return lines
 
@@ -263,17 +242,16 @@ def rescind(log: Unfolding, command: Rescind, world: World) -> None:
         if run.gate is not None and run.gate.gate_id == command.gate_id:
             refuse("gate.waiting", f"{command.gate_id} is not decided yet", gate_id=command.gate_id)
         refuse("gate.unknown", f"no gate {command.gate_id[:40]!r} in this run")
+    _require_player(run, command.actor)
     if decided.rescinded_key is not None and decided.rescinded_key == command.idempotency_key:
         return
-    if not may_decide(run, command.actor.kind) or command.actor.id != run.player:
-        refuse("decision.not_yours")
     undo = run.undo
     if undo is None or decided.rescinded_key is not None or decided != run.decided[-1]:
         refuse("gate.rescind_too_late", decision_seq=decided.decision_seq)
-    _withdraw(log, command, decided, undo, world)
+    _withdraw(log, command, decided, world)
 
 
-def _withdraw(log: Unfolding, command: Rescind, decided: Decided, undo: Run, world: World) -> None:
+def _withdraw(log: Unfolding, command: Rescind, decided: Decided, world: World) -> None:
     written = [memory.seq for memory in log.run.memories if memory.decision_seq == decided.decision_seq]
     seq = log.add(
         DecisionRescinded(
@@ -282,15 +260,14 @@ def _withdraw(log: Unfolding, command: Rescind, decided: Decided, undo: Run, wor
             verb=decided.verb,
             decision_seq=decided.decision_seq,
             idempotency_key=command.idempotency_key,
-            reason=_said(command.reason),
+            reason=said(command.reason),
         ),
         command.actor,
         decided.decision_seq,
     )
     if log.run.award is not None:
         log.add(mint_xp(log.run.award), command.actor, seq)
-    if price := _paid(undo.gate, decided):
-        back = reverse(price)
+    if back := log.run.price:
         log.add(
             ConsequenceApplied(decision_seq=decided.decision_seq, consequence=back, summary=back.summary),
             cause=seq,
@@ -298,13 +275,3 @@ def _withdraw(log: Unfolding, command: Rescind, decided: Decided, undo: Run, wor
     for memory_seq in reversed(written):
         log.add(MemoryRetracted(memory_seq=memory_seq, decision_seq=decided.decision_seq), cause=seq)
     open_gate(log, decided.stage_id, seq, world, reopens=command.gate_id)
-
-
-def _paid(gate: GateOpened | None, decided: Decided) -> Consequence | None:
-    """What the decision cost, as its gate had priced it."""
-    if gate is None or decided.verb == "reject":
-        return None
-    if decided.option_id is None:
-        return gate.own_direction if decided.verb == "redirect" else None
-    options = gate.fork.options if gate.fork else ()
-    return next((priced.consequence for priced in options if priced.option.id == decided.option_id), None)

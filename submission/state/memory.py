@@ -19,18 +19,21 @@ def clamp(text: str, limit: int = MAX_CHARS) -> str:
 
 def written(memories: tuple[Memory, ...], memory: Memory) -> tuple[Memory, ...]:
     """The live memories after one more: an equal (kind, text) gives way to it, the oldest beyond 200 drops out."""
-    kept = tuple(m for m in memories if m.kind != memory.kind or m.text != memory.text)
-    return (*kept, memory)[-MAX_LIVE:]
+    if memory.text in [known.text for known in memories]:
+        memories = tuple(m for m in memories if m.kind != memory.kind or m.text != memory.text)
+    return (*memories, memory)[-MAX_LIVE:]
 
 
 def injected(memories: tuple[Memory, ...]) -> tuple[Memory, ...]:
     """What every brief carries: the three newest of each kind, 300 characters each, so always the newest
     procedural, which binds. Oldest first within a kind."""
-    return tuple(
-        memory.model_copy(update={"text": clamp(memory.text, INJECTED_CHARS)})
-        for kind in KINDS
-        for memory in newest(memories, kind)
-    )
+    return tuple(_shortened(memory) for kind in KINDS for memory in newest(memories, kind))
+
+
+def _shortened(memory: Memory) -> Memory:
+    if len(memory.text) <= INJECTED_CHARS:
+        return memory
+    return memory.model_copy(update={"text": clamp(memory.text, INJECTED_CHARS)})
 
 
 def newest(memories: tuple[Memory, ...], kind: MemoryKind, limit: int = PER_KIND) -> tuple[Memory, ...]:

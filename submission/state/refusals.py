@@ -65,6 +65,7 @@ TREE: dict[type[Refused], dict[str, str]] = {
         "decision.option_required": "This gate poses a fork: send option_id, one of its two options.",
         "decision.option_not_posed": "This gate poses no fork: send no option_id.",
         "decision.direction_required": "A redirect names option_id or carries your own direction, not both.",
+        "decision.not_for_verb": "Send only what the verb takes: a rejection its reason, an approval no direction.",
         "decision.override_required": "The floor fails: say why you approve all the same in override_reason.",
         "replay.not_a_log": "Send a log.jsonl as exported: a header line, one line an event, a signed head.",
     },

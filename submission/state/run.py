@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel
 
 from submission.state.canonical import Document, FrozenDict, canonical, sha256
+from submission.state.consequences import Consequence
 from submission.state.events import GateOpened, Mode, Outcome, Verb
 from submission.state.scoring import Score
 from submission.state.work import Direction, Memory
@@ -61,7 +62,8 @@ class Decided(NamedTuple):
 
 class Run(NamedTuple):
     """`seq` and `head` are those of the last event folded; `undo` is the run as it was before the last
-    decision while that can still be rescinded; `lapsed` are gates without an artifact that a retry closed."""
+    decision while that can still be rescinded; `lapsed` are gates without an artifact that a retry closed;
+    `award` and `price` are what the next events must be: the XP of a decision, then its consequence."""
 
     run_id: str
     seq: int
@@ -84,6 +86,7 @@ class Run(NamedTuple):
     undo: Run | None = None
     lapsed: tuple[int, ...] = ()
     award: Award | None = None
+    price: Consequence | None = None
     outcome: Outcome | None = None
 
     @property
@@ -127,7 +130,7 @@ def gate_seq(gate_id: str) -> int | None:
     return int(digits) if str(int(digits)) == digits else None
 
 
-_NOT_HASHED = {"run_id", "head", "undo", "award", "player", "decided"}
+_NOT_HASHED = {"run_id", "head", "undo", "award", "price", "player", "decided"}
 
 
 def state_document(run: Run) -> dict[str, Any]:

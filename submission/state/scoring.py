@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from pydantic import ConfigDict
 
 from submission.state.canonical import Frozen, Number
 from submission.state.validation import Report, is_number, strings, validate
@@ -20,7 +23,9 @@ DERIVED_SPREAD = (5, 0, -5, 0)
 RICHNESS_CAP = 35
 
 
-class Dimension(Frozen):
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     name: str
     weight: int
     score: int

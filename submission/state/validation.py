@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import ConfigDict
 
 from submission.state.canonical import Frozen
 from submission.state.world import Check, RuleName, Validator
@@ -17,9 +20,11 @@ MAX_ITEMS = 10_000
 """Items and keys beyond this many are not looked at; a check over more fails."""
 
 
-class Finding(Frozen):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """One check's outcome. A check that was not run keeps its points, and says so."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     check: str
     verdict: Verdict
     points: int

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from submission.state.canonical import Document, Frozen, FrozenDict, Number
 
@@ -25,6 +27,10 @@ RuleName = Literal[
 ]
 
 
+_SPARE = Field(exclude_if=lambda value: value in (None, "", ()))
+"""What a check leaves unsaid is left out of the log."""
+
+
 class Check(Frozen):
     """One rule over one path of an artifact.
 
@@ -35,13 +41,13 @@ class Check(Frozen):
 
     id: str
     rule: RuleName
-    path: str = ""
-    points: int = 0
-    feedback: str = ""
-    at_least: Number | None = None
-    at_most: Number | None = None
-    any_of: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
+    path: Annotated[str, _SPARE] = ""
+    points: Annotated[int, Field(exclude_if=lambda value: value == 0)] = 0
+    feedback: Annotated[str, _SPARE] = ""
+    at_least: Annotated[Number | None, _SPARE] = None
+    at_most: Annotated[Number | None, _SPARE] = None
+    any_of: Annotated[tuple[str, ...], _SPARE] = ()
+    keys: Annotated[tuple[str, ...], _SPARE] = ()
 
 
 class Validator(Frozen):
@@ -104,8 +110,8 @@ class Rule(Frozen):
 
     id: str
     deltas: FrozenDict[str, int]
-    consolidates: bool = False
-    adds_worker: Worker | None = None
+    consolidates: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    adds_worker: Annotated[Worker | None, _SPARE] = None
 
 
 class Option(Frozen):

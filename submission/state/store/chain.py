@@ -86,6 +86,8 @@ def read_line(body: bytes, digest: str, seq: int) -> Event:
 def to_event(fields: Any, digest: str, seq: int) -> Event:
     if not isinstance(fields, dict) or fields.keys() != _FIELDS:
         raise BrokenLog(seq, f"an event has the fields {', '.join(sorted(_FIELDS))}")
+    if type(fields["schema_version"]) is not int or not 1 <= fields["schema_version"] <= SCHEMA_VERSION:
+        raise BrokenLog(seq, f"schema_version is not in 1..{SCHEMA_VERSION}")
     fields = upcast(fields)
     kind = PAYLOADS.get(fields["type"]) if isinstance(fields["type"], str) else None
     if kind is None:
@@ -101,6 +103,8 @@ def to_event(fields: Any, digest: str, seq: int) -> Event:
     for name in ("run_id", "at", "prev_hash"):
         if not isinstance(fields[name], str):
             raise BrokenLog(seq, f"{name} is not text")
+    if type(fields["cause"]) not in (int, str, type(None)):
+        raise BrokenLog(seq, "a cause is a seq or the id of a command")
     return Event(
         fields["seq"],
         fields["run_id"],

@@ -1,0 +1,1 @@
+"""How the simulated workforce reads and writes: language, topics, templates and directions. Pure and deterministic."""

@@ -1,0 +1,126 @@
+"""What a writer knows before writing: the pitch as read, the field's own words in this venture's order, its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+import yaml
+
+from submission.agents.craft.choices import Choices
+from submission.agents.craft.lexicon import Lexicon
+from submission.agents.craft.topics import GENERAL
+from submission.agents.craft.wording import Node, Scene, Wording
+from submission.agents.pitch import Reading, read_pitch, retold
+
+FOLDER = "simulation/"
+Settings = tuple[tuple[str, str | int], ...]
+"""Facts that a human set: (`audience`, "midwives"), (`price`, 29)."""
+
+Deck = tuple[str, list[Node]]
+
+
+class Scenes:
+    """Reads a pack's `simulation/` folder once. The words of a venture follow from its pitch, the run's seed, the lean
+    of the last choice and what a human set; they are the same for all its stages."""
+
+    def __init__(self, files: Mapping[str, str], wording: Wording) -> None:
+        self._wording = wording
+        self._fields = {
+            path.removeprefix(f"{FOLDER}fields/").removesuffix(".yaml"): parsed(text)
+            for path, text in sorted(files.items())
+            if path.startswith(f"{FOLDER}fields/")
+        }
+        self._kinds, self._crowds = parsed(files[f"{FOLDER}offers.yaml"]), parsed(files[f"{FOLDER}crowds.yaml"])
+        facts = parsed(files[f"{FOLDER}facts.yaml"])
+        self._columns: dict[str, list[str]] = {deck: str(names).split() for deck, names in facts["columns"].items()}
+        self._in_order = frozenset(str(facts["in_order"]).split())
+        self._before = [(name, wording.node(value, name)) for name, value in facts["before"].items()]
+        self._after = [(name, wording.node(value, name)) for name, value in facts["after"].items()]
+        self.lexicon = Lexicon(parsed(files[f"{FOLDER}lexicon.yaml"]), self._fields, self._kinds, self._crowds)
+        self._decks: Callable[[str, str, str, str], list[Deck]] = lru_cache(maxsize=128)(self._compile_decks)
+        self.words: Callable[[str, int, str, Settings], dict[str, Any]] = lru_cache(maxsize=128)(self._words)
+
+    def _words(self, pitch: str, seed: int, lean: str, settings: Settings) -> dict[str, Any]:
+        """Every name a text of this venture may use. Shared by all who ask: copy before adding."""
+        reading = read_pitch(pitch, self.lexicon)
+        given = dict(settings)
+        if "audience" in given:
+            reading = retold(reading, str(given["audience"]), self.lexicon)
+        scene = Scene(self._said(reading, lean, given), Choices("facts", pitch, seed))
+        for name, node in self._before:
+            scene.words[name] = node(scene)
+        about = self.lexicon.telling_words(f"{reading.offer} {reading.goal}")
+        for name, nodes in self._decks(reading.field, reading.theme, reading.kind, reading.crowd):
+            self._deal(scene, name, nodes, about)
+        for name, node in self._after:
+            scene.words[name] = node(scene)
+        return scene.words
+
+    def _said(self, reading: Reading, lean: str, given: dict[str, str | int]) -> dict[str, Any]:
+        """The reading as words, and the plain facts of its field, kind and crowd."""
+        field, kind, crowd = self._fields[reading.field], self._kinds[reading.kind], self._crowds[reading.crowd]
+        english = self.lexicon.english
+        buys = crowd["buys"]
+        unit = crowd["unit"] if kind["unit"][buys] == "*" else kind["unit"][buys]
+        plural = english.is_plural(reading.a_subject)
+        return asdict(reading) | {
+            "lean": lean,
+            "given": given,
+            "aim": reading.goal,
+            "in_place": f" {reading.place}" if reading.place and reading.place not in reading.audience else "",
+            "subject_is": "are" if plural else "is",
+            "subject_it": "them" if plural else "it",
+            "sector": field["sector"],
+            "field_title": field["title"],
+            "makes": kind["makes"],
+            "make": kind["make"],
+            "unit": unit,
+            "units": english.plural(unit),
+            "prices": kind["prices"][buys],
+            "margin": kind["margin"],
+            "other": kind["other"],
+            "costs": kind["costs"],
+            "trial": kind["trial"],
+            "first": kind["first"],
+            "signers": crowd["signers"],
+        }
+
+    def _deal(self, scene: Scene, name: str, nodes: list[Node], about: frozenset[str]) -> None:
+        """A deck of phrases or rows in this venture's order, those that share its words first: as a list, and one by
+        one as `pain1`, `pain2`…"""
+        fixed = name.rpartition("_")[2] in self._in_order
+        items = [node(scene) for node in (nodes if fixed else scene.choose.order(name, nodes))]
+        if not fixed:
+            items.sort(key=lambda item: -len(about & self.lexicon.telling_words(str(item))))
+        scene.words[name] = items
+        for index in range(4):
+            scene.words[f"{name}{index + 1}"] = items[index % len(items)]
+
+    def _compile_decks(self, field_id: str, theme_id: str, kind_id: str, crowd_id: str) -> list[Deck]:
+        field = self._fields[field_id]
+        kind, crowd = self._kinds[kind_id], self._crowds[crowd_id]
+        theme = field["themes"].get(theme_id) or next(iter(self._fields[GENERAL]["themes"].values()))
+        decks: dict[str, list[Node]] = {}
+        for prefix, source in (("", field), ("", theme), ("kind_", kind), ("crowd_", crowd)):
+            for name, value in source.items():
+                if isinstance(value, list) and name != "audience":
+                    decks[prefix + name] = [self._item(name, text) for text in value]
+        return list(decks.items())
+
+    def _item(self, deck: str, text: Any) -> Node:
+        columns = self._columns.get(deck)
+        if columns is None:
+            return self._wording.phrase(str(text))
+        parts = [part.strip() for part in str(text).split(" | ")]
+        cells = [
+            (key, int(part) if part.isdigit() else self._wording.phrase(part))
+            for key, part in zip(columns, parts, strict=True)
+        ]
+        return lambda scene: {key: cell if isinstance(cell, int) else cell(scene) for key, cell in cells}
+
+
+def parsed(text: str) -> Any:
+    return yaml.load(text, yaml.CSafeLoader)

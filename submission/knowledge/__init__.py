@@ -1,0 +1,1 @@
+"""World packs as data, and their loader; there is no rule of the game here."""

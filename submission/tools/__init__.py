@@ -1,0 +1,1 @@
+"""Wiring and doors: the only place that reads the environment, the clock or a socket."""

@@ -1,0 +1,1 @@
+"""The doors over HTTP: parse, call, answer with a view."""

@@ -1,0 +1,172 @@
+"""The log over HTTP: read it, follow it, take it away, check it, compare two."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterable
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from submission.state.canonical import canonical
+from submission.state.compare import Comparison, compare
+from submission.state.refusals import refuse
+from submission.state.store.export import LogHeader, export_log
+from submission.state.store.verify import Verification, verify_log
+from submission.tools.bootstrap import House
+from submission.tools.live import Lagged, Message, Progressed
+from submission.tools.problems import REFUSALS
+from submission.tools.routes.common import AtHouse, RunId, house, reply
+from submission.tools.routes.shapes import EventPage
+
+router = APIRouter(prefix="/api", tags=["log"], responses=REFUSALS)
+
+After = Annotated[int, Query(ge=0, lt=2**53, description="The last seq you have")]
+STREAM_PAGE = 500
+LOG_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+        "description": "A log.jsonl as GET /api/runs/{run_id}/log.jsonl gives it, at most 64 MiB",
+    }
+}
+
+
+@router.get("/runs/{run_id}/events", response_model=EventPage)
+async def list_events(
+    run_id: RunId,
+    house: AtHouse,
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 500,
+    wait: Annotated[float, Query(ge=0, le=30, description="Seconds to wait when there is nothing new")] = 0,
+) -> Response:
+    """The run's events after a seq."""
+    head = (await house.referee.load(run_id)).seq
+    if head <= after and wait > 0:
+        head = await _wait(house, run_id, after, wait)
+    lines = await house.store.read(run_id, after, limit)
+    body = b'{"run_id":%b,"head":%d,"events":[%b]}' % (canonical(run_id), head, b",".join(lines))
+    return Response(body, media_type="application/json", headers={"Cache-Control": "no-cache"})
+
+
+async def _wait(house: House, run_id: str, after: int, seconds: float) -> int:
+    with house.live.watch(run_id) as queue:
+        run = await house.referee.load(run_id)
+        try:
+            async with asyncio.timeout(seconds):
+                while run.seq <= after:
+                    await queue.get()
+                    run = await house.referee.load(run_id)
+        except TimeoutError:
+            pass
+    return run.seq
+
+
+async def known_run(run_id: RunId, request: Request) -> str:
+    """Refuses an unknown run before a stream begins."""
+    await house(request).referee.load(run_id)
+    return run_id
+
+
+@router.get("/runs/{run_id}/stream", response_class=EventSourceResponse)
+async def stream(
+    run_id: Annotated[str, Depends(known_run)],
+    house: AtHouse,
+    after: After = 0,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+) -> AsyncIterable[ServerSentEvent]:
+    """Server-sent events: each persisted event once, in order, with its seq as id; `progress` of the worker
+    without one; `resync` when the cursor is not of this log or you fell behind. Resume with Last-Event-ID."""
+    last = _cursor(last_event_id, after)
+    with house.live.watch(run_id) as queue:
+        head = (await house.referee.load(run_id)).seq
+        if last > head:
+            yield _resync(head)
+            last = head
+        while True:
+            for line in await house.store.read(run_id, last, STREAM_PAGE):
+                last += 1
+                yield _persisted(last, line)
+            if last < (await house.referee.load(run_id)).seq:
+                continue
+            async for last_seq, message in _live(queue, last):
+                last = last_seq
+                yield message
+            yield _resync(last)
+
+
+def _cursor(last_event_id: str | None, after: int) -> int:
+    """The seq a browser sends back, however long; what is no seq is not ours, and the address counts."""
+    if last_event_id is None or not (last_event_id.isascii() and last_event_id.isdigit()):
+        return after
+    return int(last_event_id[:300])
+
+
+async def _live(queue: asyncio.Queue[Message], last: int) -> AsyncIterable[tuple[int, ServerSentEvent]]:
+    """Messages as they come; ends when one was missed, so that the caller reads on from the store."""
+    while True:
+        message = await queue.get()
+        if isinstance(message, Progressed):
+            yield last, ServerSentEvent(event="progress", data=message._asdict())
+        elif isinstance(message, Lagged) or message.seq > last + 1:
+            return
+        elif message.seq == last + 1:
+            last = message.seq
+            yield last, _persisted(last, message.line)
+
+
+def _persisted(seq: int, line: bytes) -> ServerSentEvent:
+    return ServerSentEvent(id=str(seq), event=json.loads(line)["type"], raw_data=line.decode())
+
+
+def _resync(seq: int) -> ServerSentEvent:
+    return ServerSentEvent(event="resync", data={"seq": seq})
+
+
+@router.get(
+    "/runs/{run_id}/log.jsonl",
+    response_class=Response,
+    responses={200: {"content": {"application/x-ndjson": {}}, "description": "Header, events, signed head"}},
+)
+async def export(run_id: RunId, house: AtHouse) -> Response:
+    """The run as a file anyone can check: a header, one line an event, a signed head."""
+    return Response(
+        await exported(house, run_id),
+        media_type="application/x-ndjson",
+        headers={"Content-Disposition": f'attachment; filename="{run_id}.jsonl"'},
+    )
+
+
+async def exported(house: House, run_id: str) -> bytes:
+    run = await house.referee.load(run_id)
+    lines = await house.store.read(run_id, 0, run.seq)
+    return b"".join(export_log(LogHeader(run_id, run.world), lines, house.key))
+
+
+@router.get("/runs/{run_id}/verify", response_model=Verification)
+async def verify(run_id: RunId, house: AtHouse) -> Response:
+    """Five separate verdicts on the run's own log, each with the first broken seq."""
+    data = await exported(house, run_id)
+    return reply(await asyncio.to_thread(verify_log, data, house.worlds, house.key.key_id))
+
+
+@router.post("/replays", response_model=Verification, openapi_extra=LOG_BODY)
+async def replay(request: Request, house: AtHouse) -> Response:
+    """Verify an uploaded log.jsonl. Nothing is stored."""
+    verification = await asyncio.to_thread(verify_log, await request.body(), house.worlds, house.key.key_id)
+    if not verification.is_log:
+        refuse("replay.not_a_log", "; ".join(verdict.says for verdict in verification.verdicts[:3]))
+    return reply(verification)
+
+
+@router.get("/compare", response_model=Comparison)
+async def compare_runs(
+    a: Annotated[str, Query(max_length=80)], b: Annotated[str, Query(max_length=80)], house: AtHouse
+) -> Response:
+    """Where two runs part, and how their companies differ."""
+    await house.referee.load(a)
+    await house.referee.load(b)
+    return reply(compare(await house.referee.events(a), await house.referee.events(b)))
