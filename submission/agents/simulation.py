@@ -16,6 +16,7 @@ from submission.agents.craft.scenes import FOLDER, Scenes, parsed
 from submission.agents.craft.upstream import Upstream, get, put
 from submission.agents.craft.weaving import Weaver, nudged
 from submission.agents.craft.wording import Node, Scene, Wording, fields_of
+from submission.agents.pitch import read_pitch
 from submission.state.work import Brief, Direction
 from submission.state.world import Check, Stage, World
 
@@ -107,7 +108,7 @@ class Simulation:
         lean = next((d.lean for d in reversed(brief.directions) if d.lean), None) or "middle"
         words = dict(self._scenes.words(brief.pitch, brief.seed, lean, tuple(sorted(given.items()))))
         upstream = Upstream(brief.upstream)
-        words |= {"up": upstream.value, "up_sum": upstream.total}
+        words |= {"up": upstream.value, "up_sum": upstream.total, "range": range}
         scene = Scene(words, Choices("stage", brief.pitch, brief.seed, brief.stage.id), again)
         for name, node in script.let:
             words[name] = node(scene)
@@ -168,8 +169,10 @@ class Simulation:
 
     def _inherited(self, brief: Brief) -> dict[str, str | int]:
         """Facts of the venture that an approved artifact hands down."""
-        audience = clip(Upstream(brief.upstream).value("audience", ""), 64)
-        return {"audience": self._lexicon.english.lower_first(audience)} if audience else {}
+        said = clip(Upstream(brief.upstream).value("audience", ""), 64)
+        audience = self._lexicon.english.lower_first(said)
+        told = read_pitch(brief.pitch, self._lexicon).audience
+        return {"audience": audience} if audience not in ("", told) else {}
 
     def _decided(
         self, brief: Brief, script: _Script, own: list[Ask], inherited: dict[str, str | int]

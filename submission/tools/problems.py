@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -10,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route
 
 from submission.state.canonical import canonical
 from submission.state.ports import StoreFailed
@@ -64,11 +66,11 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 def as_problems(document: dict[str, Any]) -> dict[str, Any]:
     """The OpenAPI document with each refusal under the media type it has on the wire."""
+    shape = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for operations in document["paths"].values():
         for operation in operations.values():
             for status in STATUS.values():
-                answer = operation["responses"][str(status)]
-                answer["content"] = {"application/problem+json": answer["content"]["application/json"]}
+                operation["responses"][str(status)]["content"] = shape
     return document
 
 
@@ -94,8 +96,14 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def install(app: FastAPI) -> None:
-    """Answer every failure of a request as a problem."""
+def _allowed(routes: Sequence[BaseRoute], request: Request) -> str:
+    """The methods of this path, for the Allow header."""
+    here = [route for route in routes if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE]
+    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
+
+
+def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Answer every failure of a request as a problem. `routes` are those of the app."""
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> Response:
@@ -114,7 +122,7 @@ def install(app: FastAPI) -> None:
             return problem(404, "route.unknown", RIGHT["route.unknown"], _printable(request.url.path))
         if error.status_code == 405:
             response = problem(405, "method.not_allowed", RIGHT["method.not_allowed"], request.method)
-            response.headers.update(error.headers or {})
+            response.headers["Allow"] = _allowed(routes, request)
             return response
         return problem(422, "request.malformed", RIGHT["request.malformed"], str(error.detail))
 

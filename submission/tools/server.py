@@ -42,10 +42,11 @@ def create_app(house: House, hosts: frozenset[str] | None = LOCAL_HOSTS) -> Fast
 
     app = FastAPI(title="Countersign", version="0.1.0", description=DESCRIPTION, lifespan=lifespan, docs_url="/docs")
     app.state.house = house
-    problems.install(app)
     app.add_middleware(Guard, hosts=hosts)
-    for router in (runs.router, gates.router, log.router, about.router):
+    routers = (runs.router, gates.router, log.router, about.router)
+    for router in routers:
         app.include_router(router)
+    problems.install(app, [route for router in routers for route in router.routes])
 
     document = app.openapi
     app.openapi = lambda: app.openapi_schema or problems.as_problems(document())  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,6 @@ class Flaws:
     def __init__(self, data: Mapping[str, Any], stage_ids: Sequence[str], wording: Wording) -> None:
         self._stage_ids = stage_ids
         self._drafts: dict[str, list[list[str]]] = data["drafts"]
-        self._words = {name: wording.node(value, name) for name, value in data["words"].items()}
         self._flaws = {
             name: _Flaw(
                 field=flaw["field"],
@@ -44,13 +43,11 @@ class Flaws:
         flawed = choose.order("stages", self._stage_ids)[: 1 + choose.number("count", MOST_FLAWED)]
         return tuple(choose.pick(stage_id, self._drafts[kind])) if stage_id in flawed else ()
 
-    def spoil(self, names: Iterable[str], cured: Iterable[str], artifact: dict[str, Any], scene: Scene) -> None:
+    def spoil(self, names: Iterable[str], cured: Collection[str], artifact: dict[str, Any], scene: Scene) -> None:
         """Puts the faults into a draft, but for those whose field a human has named."""
-        left = [flaw for flaw in map(self._flaws.__getitem__, names) if not _any_related(flaw.field, cured)]
-        if not left:
-            return
-        scene = scene.within(**{name: word(scene) for name, word in self._words.items()})
-        for flaw in left:
+        for flaw in map(self._flaws.__getitem__, names):
+            if _any_related(flaw.field, cured):
+                continue
             if flaw.sets is not None:
                 put(artifact, flaw.field, flaw.sets(scene))
             else:
@@ -59,5 +56,5 @@ class Flaws:
                 put(artifact, flaw.field, "\n\n".join(kept))
 
 
-def _any_related(field: str, others: Iterable[str]) -> bool:
+def _any_related(field: str, others: Collection[str]) -> bool:
     return any(one == field or one.startswith(f"{field}.") or field.startswith(f"{one}.") for one in others)

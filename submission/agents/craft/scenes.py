@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import yaml
@@ -19,7 +19,8 @@ FOLDER = "simulation/"
 Settings = tuple[tuple[str, str | int], ...]
 """Facts that a human set: (`audience`, "midwives"), (`price`, 29)."""
 
-Deck = tuple[str, list[Node]]
+Card = tuple[Node, frozenset[str]]
+"""A phrase or a row, and the telling words by which a pitch may be seen to speak of the same thing."""
 
 
 class Scenes:
@@ -40,7 +41,7 @@ class Scenes:
         self._before = [(name, wording.node(value, name)) for name, value in facts["before"].items()]
         self._after = [(name, wording.node(value, name)) for name, value in facts["after"].items()]
         self.lexicon = Lexicon(parsed(files[f"{FOLDER}lexicon.yaml"]), self._fields, self._kinds, self._crowds)
-        self._decks: Callable[[str, str, str, str], list[Deck]] = lru_cache(maxsize=128)(self._compile_decks)
+        self._cards: Callable[..., dict[str, list[Card]]] = cache(self._compiled)
         self.words: Callable[[str, int, str, Settings], dict[str, Any]] = lru_cache(maxsize=128)(self._words)
 
     def _words(self, pitch: str, seed: int, lean: str, settings: Settings) -> dict[str, Any]:
@@ -53,8 +54,8 @@ class Scenes:
         for name, node in self._before:
             scene.words[name] = node(scene)
         about = self.lexicon.telling_words(f"{reading.offer} {reading.goal}")
-        for name, nodes in self._decks(reading.field, reading.theme, reading.kind, reading.crowd):
-            self._deal(scene, name, nodes, about)
+        for name, cards in self._decks(reading).items():
+            self._deal(scene, name, cards, about)
         for name, node in self._after:
             scene.words[name] = node(scene)
         return scene.words
@@ -88,33 +89,41 @@ class Scenes:
             "signers": crowd["signers"],
         }
 
-    def _deal(self, scene: Scene, name: str, nodes: list[Node], about: frozenset[str]) -> None:
-        """A deck of phrases or rows in this venture's order, those that share its words first: as a list, and one by
-        one as `pain1`, `pain2`…"""
-        fixed = name.rpartition("_")[2] in self._in_order
-        items = [node(scene) for node in (nodes if fixed else scene.choose.order(name, nodes))]
-        if not fixed:
-            items.sort(key=lambda item: -len(about & self.lexicon.telling_words(str(item))))
-        scene.words[name] = items
+    def _deal(self, scene: Scene, name: str, cards: list[Card], about: frozenset[str]) -> None:
+        """A deck in this venture's order, cards that share its words first: as a list, and one by one as `pain1`…"""
+        if name.rpartition("_")[2] not in self._in_order:
+            cards = sorted(scene.choose.order(name, cards), key=lambda card: -len(about & card[1]))
+        items = scene.words[name] = [node(scene) for node, _ in cards]
         for index in range(4):
             scene.words[f"{name}{index + 1}"] = items[index % len(items)]
 
-    def _compile_decks(self, field_id: str, theme_id: str, kind_id: str, crowd_id: str) -> list[Deck]:
-        field = self._fields[field_id]
-        kind, crowd = self._kinds[kind_id], self._crowds[crowd_id]
-        theme = field["themes"].get(theme_id) or next(iter(self._fields[GENERAL]["themes"].values()))
-        decks: dict[str, list[Node]] = {}
-        for prefix, source in (("", field), ("", theme), ("kind_", kind), ("crowd_", crowd)):
-            for name, value in source.items():
-                if isinstance(value, list) and name != "audience":
-                    decks[prefix + name] = [self._item(name, text) for text in value]
-        return list(decks.items())
+    def _decks(self, reading: Reading) -> dict[str, list[Card]]:
+        """The decks of a venture's field, theme, kind and crowd; what a theme has of its own replaces the field's."""
+        field, theme = reading.field, reading.theme
+        if theme not in self._fields[field]["themes"]:
+            field, theme = GENERAL, next(iter(self._fields[GENERAL]["themes"]))
+        return {
+            **self._cards("field", reading.field),
+            **self._cards("theme", field, theme),
+            **{f"kind_{name}": cards for name, cards in self._cards("kind", reading.kind).items()},
+            **{f"crowd_{name}": cards for name, cards in self._cards("crowd", reading.crowd).items()},
+        }
 
-    def _item(self, deck: str, text: Any) -> Node:
+    def _compiled(self, source: str, key: str, theme: str = "") -> dict[str, list[Card]]:
+        """The decks of one part of the pack. Compiled when first needed: most runs use a few of hundreds."""
+        parts = {"field": self._fields, "theme": self._fields, "kind": self._kinds, "crowd": self._crowds}
+        data = parts[source][key]["themes"][theme] if source == "theme" else parts[source][key]
+        return {
+            name: [(self._item(name, str(text)), self.lexicon.telling_words(str(text))) for text in several]
+            for name, several in data.items()
+            if isinstance(several, list) and name != "audience"
+        }
+
+    def _item(self, deck: str, text: str) -> Node:
         columns = self._columns.get(deck)
         if columns is None:
-            return self._wording.phrase(str(text))
-        parts = [part.strip() for part in str(text).split(" | ")]
+            return self._wording.phrase(text)
+        parts = [part.strip() for part in text.split(" | ")]
         cells = [
             (key, int(part) if part.isdigit() else self._wording.phrase(part))
             for key, part in zip(columns, parts, strict=True)

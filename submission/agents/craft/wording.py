@@ -127,8 +127,16 @@ class Wording:
     def _expression(self, source: str) -> Node:
         if _NAME.fullmatch(source):
             return lambda scene: scene.words[source]
-        compiled = self._jinja.compile_expression(source, undefined_to_none=False)
-        return lambda scene: compiled(scene.words)
+        template = self._jinja.from_string(f"{{% set value = ({source}) %}}")
+
+        def value(scene: Scene) -> Any:
+            # A shared context reads the scene's words where they stand; a copy of them would cost more than the sum.
+            context = template.new_context(scene.words, shared=True)
+            for _ in template.root_render_func(context):
+                pass
+            return context.vars["value"]
+
+        return value
 
     def _text(self, source: str, whole: bool = True) -> Node:
         parts = _SLOT.split(source)
@@ -136,7 +144,12 @@ class Wording:
         if not any(_MARKUP.search(literal) for literal in parts[::2]):
             return _filled(parts, whole)
         template = self._jinja.from_string(source)
-        return lambda scene: polish(template.render(scene.words)) if whole else template.render(scene.words)
+
+        def render(scene: Scene) -> str:
+            text = "".join(template.root_render_func(template.new_context(scene.words, shared=True)))
+            return polish(text) if whole else text
+
+        return render
 
 
 def fields_of(template: Mapping[str, Any]) -> list[str]:

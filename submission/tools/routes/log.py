@@ -76,7 +76,9 @@ async def stream(
     run_id: Annotated[str, Depends(known_run)],
     house: AtHouse,
     after: After = 0,
-    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+    last_event_id: Annotated[
+        str | None, Header(alias="Last-Event-ID", description="The last seq you have; wins over after")
+    ] = None,
 ) -> AsyncIterable[ServerSentEvent]:
     """Server-sent events: each persisted event once, in order, with its seq as id; `progress` of the worker
     without one; `resync` when the cursor is not of this log or you fell behind. Resume with Last-Event-ID."""
