@@ -40,7 +40,7 @@ def serving(
             assert thread.is_alive(), "the server did not start"
             time.sleep(0.005)
         port = server.servers[0].sockets[0].getsockname()[1]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, verify=False) as http:
             yield Client(http, house)
     finally:
         server.should_exit = True

@@ -44,7 +44,9 @@ FORGED = {
     "a quest of one stage": [EV[0], stages(QUEST[0])],
     "a quest of one stage eight times": [EV[0], stages(*QUEST[:1] * 8)],
     "b's gate pays a a second time": [
-        *EV, changed(EV[6], **ON_B, option_id=None, direction=None), changed(EV[7], **ON_B, decision_seq=15)
+        *EV,
+        changed(EV[6], **ON_B, option_id=None, direction=None),
+        changed(EV[7], **ON_B, decision_seq=15),
     ],
     "b's gate completes h": [*EV, changed(EV[6], **ON_B, stage_id="h", option_id=None, direction=None)],
     "failed work offered for approval": [*FAILED[:5], changed(FAILED[5], verbs=("approve", "reject", "redirect"))],

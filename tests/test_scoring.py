@@ -181,7 +181,6 @@ def test_a_judge_that_cannot_be_read_is_unscored_and_the_floor_stands():
     assert (score.rubric.weighted_total, score.final) == (0, 64)
 
 
-@pytest.mark.xfail(reason="a judge that scored none of our dimensions is called judged, with the floor as its scores")
 @pytest.mark.parametrize("said", [{}, {"Charm": 90}, {"relevance": 90, "clarity": 80}])
 def test_a_judge_that_scores_nothing_we_asked_is_unscored(said):
     assert rubric_from_judgement(64, judgement(scores=said)).status == "unscored"

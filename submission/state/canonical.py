@@ -30,7 +30,8 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 class FrozenDict(dict[K, V], Generic[K, V]):
     """A mapping that cannot be changed after it is made. Its values are frozen by `freeze`."""
 
-    __slots__ = ()
+    __slots__ = ("deep",)
+    deep: bool
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("a frozen mapping cannot be changed")
@@ -42,9 +43,14 @@ class FrozenDict(dict[K, V], Generic[K, V]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         key, value = get_args(source) or (Any, Any)
         inner = core_schema.dict_schema(handler.generate_schema(key), handler.generate_schema(value))
-        # What is frozen already was checked when it was frozen.
+        if value is not Any:
+            return core_schema.no_info_after_validator_function(freeze, inner)
+        # What `freeze` made was checked through and through; a mapping made by hand was not.
         return core_schema.no_info_wrap_validator_function(
-            lambda given, check: given if type(given) is cls else freeze(check(given)), inner
+            lambda given, check: (
+                given if type(given) is cls and getattr(given, "deep", False) else freeze(check(given))
+            ),
+            inner,
         )
 
     @classmethod
@@ -83,7 +89,9 @@ def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise ValueError("an object key is not text")
-        return FrozenDict({freeze(key): freeze(item, depth - 1) for key, item in value.items()})
+        frozen = FrozenDict({freeze(key): freeze(item, depth - 1) for key, item in value.items()})
+        frozen.deep = True
+        return frozen
     if isinstance(value, (list, tuple)):
         return tuple(freeze(item, depth - 1) for item in value)
     if isinstance(value, BaseModel):

@@ -21,6 +21,8 @@ with without would your yours
 _STOP = frozenset(_STOP_WORDS.split())
 
 
+ACKNOWLEDGEMENT = "direction_followed"
+"""The field in which a worker says what it followed; its word is no evidence."""
 Found = Literal["followed", "not_followed", "not_checkable"]
 
 
@@ -69,7 +71,8 @@ def _by_words(
     if named:
         return ("followed" if changed else "not_followed"), changed or [f"{named[0]}: unchanged"]
     words = content_words(text)
-    said = content_words(" ".join(strings(artifact)))
+    spoken = {key: value for key, value in artifact.items() if key != ACKNOWLEDGEMENT}
+    said = content_words(" ".join(strings(spoken)))
     taken = sorted(words & said)
     if words and 2 * len(taken) >= len(words):
         return "followed", [f"the artifact says: {', '.join(taken)}"]
@@ -85,20 +88,20 @@ def content_words(text: str) -> set[str]:
 
 def _named_fields(text: str, artifact: Mapping[str, Any], previous: Mapping[str, Any]) -> list[str]:
     """Paths (`a` or `a.b`) whose name, or a telling word of it, stands in the text."""
-    lowered = text.lower()
-    words = set(re.findall(r"[^\W_]+", lowered))
+    words = re.findall(r"[^\W_]+", text.lower())
+    spoken, known = f" {' '.join(words)} ", set(words)
     named = []
     for path in _paths({**previous, **artifact}):
-        name = path.rsplit(".", 1)[-1].lower()
-        parts = {part for part in name.split("_") if len(part) > 2 and part not in _STOP}
-        if name in lowered or name.replace("_", " ") in lowered or parts & words:
+        parts = re.findall(r"[^\W_]+", path.rsplit(".", 1)[-1].lower())
+        telling = {part for part in parts if len(part) > 2 and part not in _STOP}
+        if parts and (f" {' '.join(parts)} " in spoken or telling & known):
             named.append(path)
     return named
 
 
 def _paths(artifact: Mapping[str, Any]) -> list[str]:
     nested = [f"{key}.{inner}" for key, value in artifact.items() if isinstance(value, Mapping) for inner in value]
-    return [key for key in artifact if key != "direction_followed"] + nested
+    return [key for key in artifact if key != ACKNOWLEDGEMENT] + nested
 
 
 def _change(path: str, artifact: Mapping[str, Any], previous: Mapping[str, Any]) -> str | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from pydantic import ValidationError
+
 from submission.state.commands import Command, Decide, Rescind, StartRun, StartStage, SubmitArtifact
 from submission.state.events import Actor, Draft, MemoryWritten, RunStarted, WorldDesigned
 from submission.state.gate import decide_gate, rescind
 from submission.state.memory import clamp
 from submission.state.refusals import refuse
 from submission.state.run import Run
+from submission.state.text import legible, said
 from submission.state.turns import start_stage, submit_artifact
 from submission.state.unfold import Unfolding
 from submission.state.world import Stage, World
@@ -21,6 +24,8 @@ NARRATOR = Actor(kind="agent", id="narrator", name="Narrator")
 def decide(run: Run | None, command: Command, world: World) -> list[Draft]:
     """The events a command causes on a run (None: not begun); an empty list when it was already done.
     Raises Refused when the law says no; then nothing happened."""
+    if run is None and not isinstance(command, StartRun):
+        refuse("run.unknown")
     log = Unfolding(run)
     match command:
         case StartRun():
@@ -42,8 +47,10 @@ def _start_run(log: Unfolding, command: StartRun, world: World) -> None:
     if log.seq:
         refuse("run.exists")
     pitch = readable(command.pitch)
-    log.add(
-        RunStarted(
+    if command.player.kind != ("human" if command.mode == "human" else "scripted"):
+        refuse("request.malformed", f"a {command.mode} run is not begun for a {command.player.kind} actor")
+    try:
+        started = RunStarted(
             pitch=pitch,
             seed=command.seed,
             mode=command.mode,
@@ -51,11 +58,14 @@ def _start_run(log: Unfolding, command: StartRun, world: World) -> None:
             meters=world.meters,
             levels=world.levels,
             validators=world.validators,
-        ),
-        command.player,
-    )
-    stages = _in_words_of(command.stages, world.stages)
-    log.add(WorldDesigned(stages=stages, client=command.client, reasoning=command.reasoning), NARRATOR, 1)
+        )
+        stages = _in_words_of(command.stages, world.stages)
+        designed = WorldDesigned(stages=stages, client=command.client, reasoning=command.reasoning)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        refuse("request.malformed", f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
+    log.add(started, command.player)
+    log.add(designed, NARRATOR, 1)
     log.add(MemoryWritten(kind="user_profile", text=clamp(f"The founder's pitch: {pitch}")), cause=1)
 
 
@@ -65,23 +75,18 @@ def readable(pitch: str) -> str:
         refuse("pitch.too_long", f"{len(pitch):,} characters")
     if not pitch.strip():
         refuse("pitch.blank")
-    text = "".join(c for c in pitch if c.isprintable() or c in "\n\t" or _joins(c)).strip()
-    if not any(c.isprintable() and not c.isspace() for c in text):
+    text = legible(pitch)
+    if not text:
         refuse("pitch.unprintable")
     return text
-
-
-def _joins(character: str) -> bool:
-    """Zero-width joiners belong to words and emoji of many scripts; bidirectional overrides do not."""
-    return character in "\u200c\u200d"
 
 
 def _in_words_of(told: tuple[Stage, ...], pack: tuple[Stage, ...]) -> tuple[Stage, ...]:
     """The pack's quest with the narrator's titles and goals; the narrator changes no other part of it."""
     words = {stage.id: stage for stage in told}
     return tuple(
-        stage.model_copy(update={"title": words[stage.id].title, "goal": words[stage.id].goal})
-        if stage.id in words
+        stage.model_copy(update={"title": said(words[stage.id].title), "goal": said(words[stage.id].goal)})
+        if stage.id in words and said(words[stage.id].title) and said(words[stage.id].goal)
         else stage
         for stage in pack
     )

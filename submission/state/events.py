@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from submission.state.canonical import Document, Frozen
 from submission.state.consequences import Consequence
 from submission.state.scoring import Score
+from submission.state.text import Clamped, Short
 from submission.state.work import Direction, Hit, InferenceUsage, Memory, MemoryKind, ToolCall
 from submission.state.world import Level, Meter, Option, Stage, Validator, WorldPin
 
@@ -56,8 +57,8 @@ class WorldDesigned(Payload):
 
     type = "WORLD_DESIGNED"
     stages: tuple[Stage, ...]
-    client: str
-    reasoning: str = ""
+    client: Short
+    reasoning: Clamped = ""
 
 
 class StageStarted(Payload):

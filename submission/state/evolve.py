@@ -31,10 +31,11 @@ from submission.state.refusals import BrokenLog
 from submission.state.ruling import binding, lack, price_of
 from submission.state.run import Award, Decided, Run, StageState, gate_id_of, gate_seq
 from submission.state.scoring import xp_for
-from submission.state.work import Memory
+from submission.state.work import Direction, Memory
 
 MAX_DIRECTIONS = 24
-"""Decisions in force at once; the oldest beyond this give way, so that a brief and a gate stay bounded."""
+"""Rejections, and choices and redirects, in force at once; the oldest beyond this give way, so that a brief and a
+gate stay bounded."""
 
 GENESIS = "0" * 64
 """The prev_hash of a run's first event."""
@@ -173,7 +174,7 @@ def _stage_started(run: Run, event: Event, payload: StageStarted) -> Run:
         previous=stage.artifact or stage.previous,
         error=None,
     )
-    lapsed = (*run.lapsed, gate_seq(run.gate.gate_id) or 0) if run.gate else run.lapsed
+    lapsed = (*run.lapsed, (gate_seq(run.gate.gate_id) or 0, stage.spec.id)) if run.gate else run.lapsed
     return run._replace(stages=run.with_stage(at_work), gate=None, undo=None, lapsed=lapsed)
 
 
@@ -272,11 +273,23 @@ def _decided(run: Run, event: Event, payload: CeoDecision) -> Run:
         stages=run.with_stage(stage),
         gate=None,
         decided=(*run.decided, decided),
-        directions=directions[-MAX_DIRECTIONS:],
+        directions=_bounded(directions),
         award=_award(stage, payload, event.seq),
         price=price_of(gate, payload.verb, payload.option_id),
         undo=run._replace(undo=None),
     )
+
+
+def _bounded(directions: tuple[Direction, ...]) -> tuple[Direction, ...]:
+    """The newest of each kind: rejections never push out a choice that binds the whole run."""
+    if len(directions) <= MAX_DIRECTIONS:
+        return directions
+    kept = {
+        d.seq
+        for kind in (True, False)
+        for d in [d for d in directions if (d.verb == "reject") is kind][-MAX_DIRECTIONS:]
+    }
+    return tuple(d for d in directions if d.seq in kept)
 
 
 def _award(stage: StageState, payload: CeoDecision, seq: int) -> Award | None:
@@ -314,6 +327,9 @@ def _consequence(run: Run, event: Event, payload: ConsequenceApplied) -> Run:
         _require(change.after - change.before == change.delta, event, f"{change.meter} does not add up")
     retired = {worker.id for worker in consequence.workers_retired}
     team = tuple(worker for worker in run.team if worker.id not in retired) + consequence.workers_added
+    if run.undo is not None and run.decided[-1].rescinded_key is not None:
+        _require(set(team) == set(run.undo.team), event, "another team than before the decision")
+        team = run.undo.team
     meters = FrozenDict({**run.meters, **{change.meter: change.after for change in consequence.meters}})
     return run._replace(meters=meters, team=team, price=None)
 

@@ -23,8 +23,9 @@ from submission.state.memory import clamp
 from submission.state.mint import mint_xp
 from submission.state.quest import is_complete
 from submission.state.refusals import refuse
-from submission.state.ruling import binding, said
+from submission.state.ruling import binding
 from submission.state.run import Decided, Run, StageState, gate_seq
+from submission.state.text import said
 from submission.state.turns import open_gate
 from submission.state.unfold import Unfolding
 from submission.state.work import MemoryKind
@@ -86,7 +87,13 @@ def _require_whole(command: Decide) -> None:
     if command.verb not in VERBS:
         refuse("decision.verb_unknown", f"not {command.verb!r}")
     _require_key(command.idempotency_key)
-    for text in (command.reason, command.direction, command.override_reason):
+    for text in (
+        command.reason,
+        command.direction,
+        command.override_reason,
+        command.option_id,
+        command.artifact_sha256,
+    ):
         if text is not None:
             _require_storable(text)
 
@@ -124,6 +131,12 @@ def _refuse_stale(run: Run, stage: StageState, decision_seq: int | None = None) 
     )
 
 
+def _refuse_stale_at(run: Run, gate: GateOpened) -> None:
+    stage = run.stage(gate.stage_id)
+    assert stage is not None, "a gate stands on a stage"
+    _refuse_stale(run, stage)
+
+
 def _require_player(run: Run, actor: Actor) -> None:
     if not may_decide(run, actor.kind) or actor.id != run.player:
         refuse("decision.not_yours", f"decided by {run.player}, not by {actor.id}")
@@ -133,21 +146,21 @@ def _open_gate(run: Run, command: Decide) -> GateOpened:
     """The open gate the command names, once it is seen to be the right actor on the right artifact."""
     gate = run.gate
     if gate is None or gate.gate_id != command.gate_id:
-        lapsed = gate_seq(command.gate_id) in run.lapsed
-        if lapsed and (stage := run.working or (run.stage(gate.stage_id) if gate else None)):
-            _refuse_stale(run, stage)
+        lapsed = run.stage(dict(run.lapsed).get(gate_seq(command.gate_id) or 0, ""))
+        if lapsed is not None:
+            _refuse_stale(run, lapsed)
         refuse("gate.unknown", f"no gate {command.gate_id[:40]!r} in this run")
     _require_player(run, command.actor)
     if gate.artifact_sha256 is None:
         if command.verb not in gate.verbs:
             refuse("gate.no_artifact")
+        if command.artifact_sha256 is not None:
+            _refuse_stale_at(run, gate)
         return gate
     if command.artifact_sha256 is None:
         refuse("decision.hash_required")
     if command.artifact_sha256 != gate.artifact_sha256:
-        stage = run.stage(gate.stage_id)
-        assert stage is not None
-        _refuse_stale(run, stage)
+        _refuse_stale_at(run, gate)
     return gate
 
 

@@ -3,6 +3,7 @@
 Refused
 ├── Invalid    the request is malformed or lacks something          HTTP 422
 ├── Unknown    no such run, gate, stage, option, world              HTTP 404
+├── Forbidden  a page or a name that is not the player's            HTTP 403
 ├── Conflict   the game is not where the request thinks it is       HTTP 409
 ├── Stale      the human saw an artifact that is no longer current  HTTP 412
 └── TooLarge   over a stated limit                                  HTTP 413

@@ -5,12 +5,8 @@ from __future__ import annotations
 from submission.state.consequences import Consequence
 from submission.state.events import CeoDecision, GateOpened, PricedOption, Verb
 from submission.state.run import StageState
+from submission.state.text import said
 from submission.state.work import Direction
-
-
-def said(text: str | None) -> str | None:
-    """The text on one line; None where it says nothing."""
-    return " ".join(text.split()) or None if text is not None else None
 
 
 def option_of(gate: GateOpened, option_id: str | None) -> PricedOption | None:

@@ -62,8 +62,8 @@ class Decided(NamedTuple):
 
 class Run(NamedTuple):
     """`seq` and `head` are those of the last event folded; `undo` is the run as it was before the last
-    decision while that can still be rescinded; `lapsed` are gates without an artifact that a retry closed;
-    `award` and `price` are what the next events must be: the XP of a decision, then its consequence."""
+    decision while that can still be rescinded; `lapsed` are gates without an artifact that a retry closed, each
+    with its stage; `award` and `price` are what the next events must be: the XP of a decision, then its consequence."""
 
     run_id: str
     seq: int
@@ -84,7 +84,7 @@ class Run(NamedTuple):
     gate: GateOpened | None = None
     decided: tuple[Decided, ...] = ()
     undo: Run | None = None
-    lapsed: tuple[int, ...] = ()
+    lapsed: tuple[tuple[int, str], ...] = ()
     award: Award | None = None
     price: Consequence | None = None
     outcome: Outcome | None = None

@@ -105,6 +105,8 @@ def rubric_from_judgement(floor: int, judgement: Judgement) -> Rubric:
     if judgement.unscored is not None:
         return rubric_from_floor(floor, "unscored", judgement.unscored)
     scores = {name.strip().lower(): value for name, value in judgement.scores.items() if is_number(value)}
+    if not any(name.lower() in scores for name, _ in RUBRIC_DIMENSIONS):
+        return rubric_from_floor(floor, "unscored", "the judge scored none of our dimensions")
     notes = {name.strip().lower(): note for name, note in judgement.notes.items()}
     dimensions = tuple(
         Dimension(

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import ConfigDict
 
 from submission.state.canonical import Frozen
+from submission.state.text import legible
 from submission.state.world import Check, RuleName, Validator
 
 Verdict = Literal["passed", "failed", "not_run"]
@@ -98,7 +99,7 @@ def _verdict(check: Check, artifact: Any, observations: Mapping[str, bool]) -> V
 
 
 def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else ""
+    return legible(value) if isinstance(value, str) else ""
 
 
 def _items(value: Any) -> Sequence[Any]:
@@ -107,13 +108,15 @@ def _items(value: Any) -> Sequence[Any]:
 
 def is_number(value: Any) -> bool:
     """A finite number; booleans are not numbers."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 _URL = re.compile(
     r"https?://(?:localhost|[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+)"
     r"(?::[0-9]{1,5})?(?:[/?#][!-~]*)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 
 
@@ -152,7 +155,7 @@ def _min_items(check: Check, value: Any) -> bool:
 
 
 def _max_items(check: Check, value: Any) -> bool:
-    return 0 < len(_items(value)) <= (check.at_most or MAX_ITEMS)
+    return 0 < len(_items(value)) <= (MAX_ITEMS if check.at_most is None else check.at_most)
 
 
 def _items_have_numbers(check: Check, value: Any) -> bool:

@@ -7,14 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from submission.state.canonical import Document, Frozen, FrozenDict, Number
+from submission.state.text import Clamped, Short
 from submission.state.world import Check, Role, Stage, WorldPin
 
 Tier = Literal["simulation", "local", "cloud"]
 MemoryKind = Literal["user_profile", "procedural", "chat_summary"]
 MAX_CALLS = 32
-Short = Annotated[str, Field(max_length=200)]
-Clamped = Annotated[str, Field(max_length=2_000)]
-"""Receipts are bounded, so that an event's line is."""
+Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class Hit(Frozen):
@@ -86,27 +85,27 @@ class InferenceUsage(Frozen):
     """Who wrote the artifact and what that cost. `fallback_reason` is None only when the tier that was
     asked for is the tier that answered."""
 
-    client: str
+    client: Short
     tier: Tier
-    model: str
-    fallback_reason: str | None = None
-    tokens_in: int = 0
-    tokens_out: int = 0
-    reasoning_tokens: int = 0
+    model: Short
+    fallback_reason: Clamped | None = None
+    tokens_in: Count = 0
+    tokens_out: Count = 0
+    reasoning_tokens: Count = 0
     latency_ms: Number = 0
-    cost_usd: float | None = None
+    cost_usd: Number | None = None
 
 
 class Judgement(Frozen):
     """A judge's answer, untrusted: scores by dimension name, and how far repeats differed (points).
     `unscored` says why there is none; then the floor stands."""
 
-    source: str
+    source: Short
     scores: FrozenDict[str, Number] = FrozenDict()
     notes: FrozenDict[str, str] = FrozenDict()
-    verdict: str = ""
+    verdict: Clamped = ""
     spread: Number = 0
-    unscored: str | None = None
+    unscored: Clamped | None = None
 
 
 class Work(Frozen):

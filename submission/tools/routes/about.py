@@ -47,7 +47,9 @@ class Health(Frozen):
 
 
 @router.get("/api/memory", response_model=MemorySnapshot, tags=["memory"])
-async def show_memory(run_id: Annotated[str, Query(max_length=80)], house: AtHouse) -> Response:
+async def show_memory(
+    run_id: Annotated[str, Query(max_length=80, description="A run of GET /api/runs")], house: AtHouse
+) -> Response:
     """What a run's workforce remembers, by kind, each with the decision that wrote it."""
     return reply(memory_snapshot(await house.referee.load(run_id)))
 

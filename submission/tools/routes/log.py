@@ -25,6 +25,7 @@ from submission.tools.routes.shapes import EventPage
 router = APIRouter(prefix="/api", tags=["log"], responses=REFUSALS)
 
 After = Annotated[int, Query(ge=0, lt=2**53, description="The last seq you have")]
+OneRun = Annotated[str, Query(max_length=80, description="A run of GET /api/runs")]
 STREAM_PAGE = 500
 LOG_BODY = {
     "requestBody": {
@@ -165,9 +166,7 @@ async def replay(request: Request, house: AtHouse) -> Response:
 
 
 @router.get("/compare", response_model=Comparison)
-async def compare_runs(
-    a: Annotated[str, Query(max_length=80)], b: Annotated[str, Query(max_length=80)], house: AtHouse
-) -> Response:
+async def compare_runs(a: OneRun, b: OneRun, house: AtHouse) -> Response:
     """Where two runs part, and how their companies differ."""
     await house.referee.load(a)
     await house.referee.load(b)

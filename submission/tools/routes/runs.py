@@ -30,7 +30,7 @@ class NewRun(Body):
     """A pitch to play. In a `rehearsal` decisions are a script's and its XP never counts for a person."""
 
     pitch: Annotated[str, Field(description="What you offer, and to whom; 1 to 10,000 characters", examples=[PITCH])]
-    world: Annotated[str | None, Field(description="A world of GET /api/worlds", examples=["venture"])] = None
+    world: Annotated[str | None, Field(description="A world of GET /api/worlds; the default one when left out")] = None
     seed: Annotated[int, Field(ge=0, lt=2**53, description="Same pitch and seed, same artifacts")] = 1
     mode: Mode = "human"
 
