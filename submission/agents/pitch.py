@@ -31,9 +31,9 @@ HIGHEST_PRICE = 20_000
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A pitch as a writer can use it. `offer` and `subject` are noun phrases without an article, `audience` a plural
-    one, `goal` a verb phrase or empty, `problem` a whole sentence of the pitch or empty. `for_whom` says the offer
-    and its audience in one noun phrase. `field`, `theme`, `kind` and `crowd` are ids of the pack, the theme empty when
-    none fits; `price` is a monthly one that the pitch names."""
+    one, `goal` a verb phrase or empty; `problem`, `claim` and `ambition` are whole sentences of the pitch or empty.
+    `for_whom` says the offer and its audience in one noun phrase. `field`, `theme`, `kind` and `crowd` are ids of the
+    pack; `price` is a monthly one that the pitch names."""
 
     offer: str
     audience: str
@@ -43,6 +43,8 @@ class Reading:
     a_subject: str
     goal: str
     problem: str
+    claim: str
+    ambition: str
     how: str
     place: str
     field: str
@@ -60,6 +62,12 @@ _NAMED = re.compile(
 )
 _CALLED = re.compile(r"\b(?:called|named) (?P<name>[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,2})")
 _TAIL = re.compile(r"(?:,| -|:|;)? (?:using|by|via|with the help of) \S.*$", re.I)
+_CLAIM = re.compile(
+    r"(?:we|i|our \w+)(?: have| has|'ve)?(?: already)? (?:have|has|installed|sold|built|tested|served|signed|trained"
+    r"|raised|won|reached|helped|ran|piloted|delivered)\b.*\d",
+    re.I,
+)
+_AMBITION = re.compile(r"(?:we|i|our (?:goal|aim|dream|plan|vision|mission))\b.{0,20}\b(?:to|will|is) .*", re.I)
 _PLACE = re.compile(
     r"\b(?:in|across|around|throughout) ((?:(?:rural|urban|northern|southern|eastern|western|central|coastal) )?"
     r"[A-Z][a-zà-ÿ]+(?:[ -][A-Z][a-zà-ÿ]+){0,2})"
@@ -87,7 +95,7 @@ def retold(reading: Reading, audience: str, lexicon: Lexicon) -> Reading:
         reading,
         audience=audience,
         audience_given=True,
-        crowd=lexicon.topics.crowd_of(audience, reading.field),
+        crowd=lexicon.topics.crowd_of(audience, reading.field, True),
         for_whom=reading.for_whom.replace(reading.audience, audience),
     )
 
@@ -142,8 +150,8 @@ def _complete(pitch: str, parts: Parts, lines: list[str], lexicon: Lexicon) -> R
     _tidy(parts, lexicon)
     said = f"{parts.offer} {parts.joined} {parts.subject}"
     field, theme = topics.field_of(said, parts.goal, parts.audience, text)
-    audience = parts.audience or topics.audience_of(field, theme, choose)
-    crowd = topics.crowd_of(audience, field)
+    audience = parts.audience or topics.audience_of(parts.offer, field, theme, choose)
+    crowd = topics.crowd_of(audience, field, bool(parts.audience))
     kind = topics.kind_of(parts.offer, field, crowd)
     phrases = _phrases(parts, audience, kind, lexicon)
     about = f"{parts.offer} {phrases['subject']} {parts.goal} {parts.joined}"
@@ -153,6 +161,8 @@ def _complete(pitch: str, parts: Parts, lines: list[str], lexicon: Lexicon) -> R
         audience=audience,
         goal=parts.goal,
         problem=_whole(parts.problem),
+        claim=_whole(next(filter(_CLAIM.match, lines), "")),
+        ambition=_whole(next(filter(_AMBITION.match, lines[1:]), "")),
         how=parts.how,
         place=f"in {clip(place[1], 40)}" if place else "",
         field=field,

@@ -20,6 +20,10 @@ from submission.agents.pitch import read_pitch
 from submission.state.work import Brief, Direction
 from submission.state.world import Check, Stage, World
 
+FOLLOWED = "direction_followed"
+"""The field in which an artifact says which of the human's words it took up, and where."""
+
+MOST_NOTES = 5
 MOST_TRIES = 12
 """How often a draft that must differ from the one before is written anew before it is left as it is."""
 
@@ -101,7 +105,7 @@ class Simulation:
         if course:
             artifact["course"] = course(scene)
         if notes:
-            artifact["direction_followed"] = notes[-5:]
+            artifact[FOLLOWED] = notes[-MOST_NOTES:]
         return artifact
 
     def _scene(self, brief: Brief, script: _Script, given: dict[str, str | int], again: dict[str, int]) -> Scene:
@@ -131,7 +135,7 @@ class Simulation:
         """Where in this artifact an ask's words go."""
         targets: list[str] = []
         if ask.manner == "drop" and not ask.fields:
-            targets = [field for field, value in artifact.items() if says(value, ask.phrase)]
+            targets = [field for field, value in artifact.items() if field != FOLLOWED and says(value, ask.phrase)]
         for field in ask.fields or (() if targets else (script.default,)):
             settable = field in self._aliases["settings"] and (ask.number is not None or ask.manner != "mention")
             place = field if settable else self._aliases["into"].get(field, field)
@@ -144,11 +148,11 @@ class Simulation:
         """The fields that had to change since the last attempt and did not."""
         if brief.previous is None:
             return []
-        named = self._targets(own[-1], script, artifact) if own else [script.default]
-        same = [field for field in named if thawed(get(brief.previous, field)) == get(artifact, field)]
-        if own:
-            return same
-        return [script.default] if thawed(brief.previous) == artifact else []
+        before = {key: thawed(value) for key, value in brief.previous.items() if key != FOLLOWED}
+        named = self._targets(own[-1], script, artifact) if own else []
+        same = [field for field in named if get(before, field) == get(artifact, field)]
+        unchanged = before == {key: value for key, value in artifact.items() if key != FOLLOWED}
+        return same or ([script.default] if unchanged else [])
 
     # What the human's words ask for
 

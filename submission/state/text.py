@@ -12,14 +12,14 @@ _JOINERS = "\u200c\u200d"
 
 def legible(text: str) -> str:
     """The text without control characters, bidirectional overrides and lone surrogates; odd spaces become plain
-    ones, line ends stay. Empty where nobody could read anything."""
+    ones, line ends and tabs stay. Empty where nobody could read anything."""
     if not text.isprintable():
         text = "".join(_shown(character) for character in text)
     return text.strip() if any(not c.isspace() and c not in _JOINERS for c in text) else ""
 
 
 def _shown(character: str) -> str:
-    if character == "\n" or character.isprintable() or character in _JOINERS:
+    if character in "\n\t" or character.isprintable() or character in _JOINERS:
         return character
     return " " if character.isspace() else ""
 

@@ -127,9 +127,11 @@ class RunSummary(Frozen):
 
 
 class RunList(Frozen):
-    """A page of runs by last change, newest first; `next` continues it as `before`."""
+    """A page of runs by last change, newest first; `next` continues it as `before`; `broken` names those whose log
+    does not fold any more, for `verify` to look at."""
 
     runs: tuple[RunSummary, ...]
+    broken: tuple[str, ...]
     next: str | None
 
 

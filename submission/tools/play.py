@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from submission.agents.world_designer import design_quest
 from submission.state.commands import Decide, StartRun, StartStage
 from submission.state.decide import readable
 from submission.state.events import Actor, Mode, StageExecuted, Verb
-from submission.state.ports import Job
+from submission.state.ports import Job, RunHead
 from submission.state.receipt import Receipt
+from submission.state.refusals import BrokenLog
 from submission.state.run import Run
 from submission.state.views import GateView, gate_view
 from submission.tools.bootstrap import House
@@ -46,6 +48,17 @@ async def send_to_work(house: House, run_id: str, player: Actor, stage_id: str |
     stage = run.working
     assert stage is not None, "a started stage is at work"
     return Job(run_id, stage.spec.id, stage.attempt), run.seq
+
+
+async def loaded(house: House, heads: Sequence[RunHead]) -> tuple[list[tuple[RunHead, Run]], tuple[str, ...]]:
+    """The runs of these heads, and the ids of those whose log is broken; one of them harms no other."""
+    found, broken = [], []
+    for head in heads:
+        try:
+            found.append((head, await house.referee.load(head.run_id)))
+        except BrokenLog:
+            broken.append(head.run_id)
+    return found, tuple(broken)
 
 
 async def look(house: House, run: Run) -> GateView:

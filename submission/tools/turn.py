@@ -93,9 +93,13 @@ class Turns:
         world, stage = self._referee.world(run.world.id), run.stage(job.stage_id)
         assert stage is not None, "a job names a stage of its run"
         role = world.role(stage.spec.role)
-        hits = self._recalls[world.id].search(recall_query(run, stage))
-        brief = brief_for(run, stage, role, hits)
-        work = await self._ask(self._workers[world.id], brief)
+        brief, work = brief_for(run, stage, role, ()), None
+        try:
+            brief = brief_for(run, stage, role, self._recalls[world.id].search(recall_query(run, stage)))
+        except Exception as error:  # a knowledge base that fails is a failed attempt, shown at the gate
+            logger.exception("recall failed at %s", job.stage_id)
+            work = failed_work(error)
+        work = work or await self._ask(self._workers[world.id], brief)
         return SubmitArtifact(
             Actor(kind="agent", id=role.id, name=role.title),
             job.stage_id,

@@ -67,7 +67,7 @@ def sentences(text: str, at_most: int = 8) -> list[str]:
     """The first sentences of a cleaned text, each one line of letters, digits and plain punctuation."""
     found: list[str] = []
     for part in _END.split(text):
-        line = " ".join(_PHRASE.sub(" ", part).split()).strip(" ,:-/&+")
+        line = " ".join(_PHRASE.sub(" ", part.replace(" & ", " and ")).split()).strip(" ,:-/&+")
         if found and _ABBREVIATION.search(found[-1]):
             found[-1] += " " + line
         elif any(letter.isalnum() for letter in line):
@@ -90,6 +90,7 @@ def clip(phrase: str, characters: int, words: int = 99) -> str:
 def pictures(text: str) -> str:
     """What the pictures in a text show, when it has nothing else: "🍕" is a slice of pizza."""
     names = [unicodedata.name(sign, "").lower() for sign in text[:READ_AT_MOST] if unicodedata.category(sign) == "So"]
+    names = [re.sub(r"^(?:black|white|heavy) | with .*", "", name) for name in names]
     names = [name for name in names if name and len(name) < 24 and name.replace(" ", "").isalpha()]
     return " and ".join(dict.fromkeys(names[:2]))
 

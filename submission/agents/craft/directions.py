@@ -165,7 +165,8 @@ def _wish(
         return ("become" if _SET.search(masked[: quoted.start()] + "x") else "mention"), said, outside
     drop = None if _BUT.search(masked) else _DROP.search(masked)
     what = _phrase(text[drop.start("what") : drop.end("what")], lexicon) if drop else ""
-    if drop and what and not _only(what, manners):
+    said = masked[drop.start("what") : drop.end("what")] if drop else ""
+    if drop and what and not _only(said.replace(_MASK, ""), manners):
         return "drop", what, tuple(path for at, path in places if at < drop.start("what"))
     for manner, pattern in _PATTERNS:
         for found in pattern.finditer(masked):

@@ -10,7 +10,7 @@ from submission.agents.craft.cleaning import words
 
 LINKERS = words(
     """
-    for of in with from that which who whose to on at by using where when so without under over into via through
+    for of in with from that which who whom whose to on at by using where when so without under over into via through
     about between across near after before during against than as and or but inside connecting matching linking
     teaching helping around within per like while until because if instead online nationwide worldwide locally
     everywhere
@@ -80,11 +80,10 @@ class English:
     def head(self, phrase: str) -> int:
         """Index of the word that a noun phrase is about: "solar lamps for nurses" is about lamps."""
         said = phrase.split()
-        for index, word in enumerate(said[1:], 1):
-            follows = said[index + 1].lower() if index + 1 < len(said) else ""
-            if word.lower() in LINKERS or word in "-/" or (word.endswith("ed") and follows in _PREPOSITIONS):
-                return index - 1
-        return max(len(said) - 1, 0)
+        end = self._end(said, LINKERS)
+        whole = self._end(said, LINKERS - {"and", "or"})
+        # "yoga and meditation studio" is one studio, "lamps and fridges" are two things.
+        return (whole if whole > end and self._is_counted(said[whole - 1]) else end) - 1 if said else 0
 
     def head_word(self, phrase: str) -> str:
         said = phrase.split()
@@ -92,9 +91,19 @@ class English:
 
     def is_plural(self, phrase: str) -> bool:
         """Whether the phrase takes a plural verb; a list ("lamps and fridges") does too."""
-        said, head = phrase.split(), self.head(phrase)
-        joined = head + 1 < len(said) and said[head + 1].lower() == "and"
-        return joined or self.is_plural_word(self.head_word(phrase))
+        said, after = phrase.split(), self.head(phrase) + 1
+        return said[after : after + 1] == ["and"] or self.is_plural_word(self.head_word(phrase))
+
+    def _end(self, said: list[str], linkers: frozenset[str]) -> int:
+        """Index of the first word that only describes."""
+        for index, word in enumerate(said[1:], 1):
+            follows = said[index + 1].lower() if index + 1 < len(said) else ""
+            if word.lower() in linkers or word in "-/" or (word.endswith("ed") and follows in _PREPOSITIONS):
+                return index
+        return len(said)
+
+    def _is_counted(self, word: str) -> bool:
+        return not self.is_plural_word(word) and not self.is_mass(word)
 
     def is_mass(self, phrase: str) -> bool:
         word = self.head_word(phrase).rsplit("-", 1)[-1]

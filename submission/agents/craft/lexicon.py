@@ -42,7 +42,7 @@ _FUNCTION_WORDS = words("the a an and of to in with that we our for is are my on
 _FOREIGN_FOR = words("para pour für per voor för til dla")
 _AFTER_VERB = DETERMINERS | words("out up more less everything")
 _OFFER_OPENERS = DETERMINERS | words("like about just")
-_LISTS = "hype plain_nouns conditions owners operators crowds foreign leading_gerunds serving"
+_LISTS = "ourselves hype plain_nouns conditions owners operators crowds foreign leading_gerunds serving"
 
 
 class Opening(NamedTuple):
@@ -206,8 +206,10 @@ class Lexicon:
             return ""
         if first.lower() in DETERMINERS:
             phrase = rest if first.lower() == "the" else self._many(rest)
-        if phrase.lower() in self._adjectives:
-            return self._adjectives[phrase.lower()]
+        # "the elderly and their carers": what stands for people becomes people.
+        who, joined, others = phrase.lower().partition(" and ")
+        if who in self._adjectives:
+            return f"{self._adjectives[who]}{joined}{others}"
         return self.english.lower_first(self._people(phrase, lenient)) if phrase else ""
 
     def _people(self, phrase: str, lenient: bool) -> str:
@@ -232,6 +234,10 @@ class Lexicon:
         said = said[: next(ends, len(said) + 1) - 1]
         while said and (said[0].lower().strip(",'") in self._words["hype"] or said[0].lower() in _OFFER_OPENERS):
             said.pop(0)
+        while len(said) > 1 and said[-1].endswith("ed"):
+            said.pop()  # "bread delivered", once the telling of how is cut off
+        if " ".join(said).lower() in self._words["ourselves"]:
+            return ""
         return clip(self.english.lower_first(" ".join(said)), longest, 9)
 
     def _goes_on(self, word: str) -> bool:

@@ -11,7 +11,6 @@ import yaml
 
 from submission.agents.craft.choices import Choices
 from submission.agents.craft.lexicon import Lexicon
-from submission.agents.craft.topics import GENERAL
 from submission.agents.craft.wording import Node, Scene, Wording
 from submission.agents.pitch import Reading, read_pitch, retold
 
@@ -72,6 +71,7 @@ class Scenes:
             "given": given,
             "aim": reading.goal,
             "in_place": f" {reading.place}" if reading.place and reading.place not in reading.audience else "",
+            "product": reading.name if english.is_gerund(reading.subject) else reading.subject,
             "subject_is": "are" if plural else "is",
             "subject_it": "them" if plural else "it",
             "sector": field["sector"],
@@ -99,12 +99,9 @@ class Scenes:
 
     def _decks(self, reading: Reading) -> dict[str, list[Card]]:
         """The decks of a venture's field, theme, kind and crowd; what a theme has of its own replaces the field's."""
-        field, theme = reading.field, reading.theme
-        if theme not in self._fields[field]["themes"]:
-            field, theme = GENERAL, next(iter(self._fields[GENERAL]["themes"]))
         return {
             **self._cards("field", reading.field),
-            **self._cards("theme", field, theme),
+            **self._cards("theme", reading.field, reading.theme),
             **{f"kind_{name}": cards for name, cards in self._cards("kind", reading.kind).items()},
             **{f"crowd_{name}": cards for name, cards in self._cards("crowd", reading.crowd).items()},
         }

@@ -64,8 +64,9 @@ _WHERE = re.compile(
 _TO = re.compile(r"^(?P<pre>.+?) to (?P<goal>\w.+)$", re.I)
 _THAT = re.compile(r"^(?P<pre>.+?),? (?P<that>that|which) (?P<verb>\S+)(?P<rest> .+)?$", re.I)
 _WHY = re.compile(r"^(?:why|how come) (?:do|does|did|can't|cannot|can|must|should|is|are|still)? ?(?P<rest>.+)$", re.I)
+_IF = re.compile(r"^(?:what )?if (?P<who>.+?) had (?P<offer>.+)$", re.I)
 _HOW = re.compile(
-    r"^(?:how (?:can|could|might|do|should|would)|what if|can|could|should|would|will) "
+    r"^(?:how (?:can|could|might|do|should|would)|what if|if|can|could|should|would|will) "
     r"(?P<who>.+?)(?: could| can)? (?P<rest>\S.*)$",
     re.I,
 )
@@ -99,7 +100,9 @@ def _brand(opening: Opening, lexicon: Lexicon) -> Parts | None:
 
 def _question(opening: Opening, lexicon: Lexicon) -> Parts | None:
     """ "Why do libraries close at five?", "How can farmers sell directly?"."""
-    why, how = _WHY.match(opening.text), _HOW.match(opening.text)
+    why, had, how = (pattern.match(opening.text) for pattern in (_WHY, _IF, _HOW))
+    if had:
+        return Parts(offer=had["offer"], audience=lexicon.audience(had["who"]))
     if why:
         return _wondering(*lexicon.split_actor(why["rest"]), lexicon)
     if how:
@@ -156,6 +159,10 @@ def _sells_to(opening: Opening, lexicon: Lexicon) -> Parts | None:
         audience = lexicon.audience(match["who"])
         if audience or lexicon.is_crowd(match["who"]):
             return Parts(offer=_noun(match["pre"]), audience=audience, goal=match["goal"])
+    pre, where, rest = opening.text.partition(" where ")
+    who, goal = lexicon.split_actor(rest)
+    if where and goal and lexicon.audience(who):
+        return Parts(offer=_noun(pre), audience=lexicon.audience(who), goal=goal)
     gives = _GIVES.match(opening.text)
     audience = lexicon.audience(gives["who"]) if gives else ""
     if gives is None or not audience:

@@ -16,7 +16,9 @@ GENERAL = "general"
 """The field of a pitch whose field is not known; every lexicon has one."""
 
 _WORD = re.compile(r"[^\W_]+(?:[+#]+)?")
+_FROM = re.compile(r" (?:from|with|without|in|near|at|on|made of|based on) ")
 _SIGN_WEIGHT = 3
+_AUDIENCE_COUNTS = 6
 _TEXT_READ = 1_200
 
 
@@ -37,26 +39,37 @@ class Topics:
             self._learn(f"{field_id}/", data["keywords"])
             for theme, words in data["themes"].items():
                 self._learn(f"{field_id}/{theme}", words["keywords"])
-        self._kind_of = {word: key for key, data in kinds.items() for word in _listed(data["heads"])}
-        self._crowd_of = {word: key for key, data in crowds.items() for word in _listed(data["keywords"])}
+        self._kind_of = {self._stem(word): key for key, data in kinds.items() for word in _listed(data["heads"])}
+        self._crowd_of = {self._stem(word): key for key, data in crowds.items() for word in _listed(data["keywords"])}
 
     def _learn(self, place: str, keywords: str) -> None:
         for keyword in _listed(keywords):
             word, _, weight = keyword.partition("*")
             if is_latin(word):
-                term = " ".join(self._english.singular(part) for part in _WORD.findall(word.lower()))
-                self._index.setdefault(term, Counter())[place] += int(weight or 1)
+                self._index.setdefault(self._stem(word), Counter())[place] += int(weight or 1)
             else:
                 # Scripts that do not part their words are searched for, not split.
                 self._signs.append((word, place))
 
+    def _stem(self, term: str) -> str:
+        return " ".join(self._english.singular(part) for part in _WORD.findall(term.lower()))
+
     def field_of(self, offer: str, goal: str, audience: str, text: str) -> tuple[str, str]:
         """The field and its theme that the words point to; what is offered weighs more than to whom."""
         score: Counter[str] = Counter()
-        for words, weight in ((offer, 6), (goal, 4), (audience, 4), (text[:_TEXT_READ], 1)):
+        thing, _, source = _FROM.sub("\n", offer, count=1).partition("\n")
+        for words, weight, most in (
+            (thing, 6, 99),
+            (source, 3, 99),
+            (goal, 4, 99),
+            (audience, 4, _AUDIENCE_COUNTS),
+            (text[:_TEXT_READ], 1, 99),
+        ):
+            found: Counter[str] = Counter()
             for term in self._terms(words):
                 for place, points in self._index.get(term, {}).items():
-                    score[place] += points * weight
+                    found[place] += points * weight
+            score.update({place: min(points, most) for place, points in found.items()})
         for sign, place in self._signs:
             if sign in text:
                 score[place] += _SIGN_WEIGHT
@@ -64,8 +77,8 @@ class Topics:
         for place, points in score.items():
             totals[place.split("/")[0]] += points
         field_id = max(totals, key=lambda key: totals[key]) if totals else GENERAL
-        theme = max(self._fields[field_id]["themes"], key=lambda name: score[f"{field_id}/{name}"])
-        return field_id, theme if score[f"{field_id}/{theme}"] else ""
+        # Without a word of any theme it is the field's first, the one it is best known for.
+        return field_id, max(self._fields[field_id]["themes"], key=lambda name: score[f"{field_id}/{name}"])
 
     def is_topical(self, word: str) -> bool:
         """Whether a word belongs to any field, as things do that people make, use or trade."""
@@ -85,27 +98,40 @@ class Topics:
         usual = str(field["kind"])
         if not offer:
             return str(self._kinds[usual].get("acting", usual))
-        head = self._english.singular(self._english.head_word(offer))
-        for term in (head, head.rsplit("-", 1)[-1], *self._terms(offer)):
-            if term in self._kind_of:
-                return self._kind_of[term]
-        counted = not self._english.is_mass(offer) and not offer.startswith("“")
+        english = self._english
+        head = english.singular(english.head_word(offer))
+        terms = self._terms(offer)
+        pairs = [term for term in terms if term.endswith(f" {head}")]
+        order = (*pairs, head, head.rsplit("-", 1)[-1], *terms)
+        found = next((self._kind_of[term] for term in order if term in self._kind_of), "")
+        if found:
+            unless: Mapping[str, str] = self._kinds[found].get("unless", {})
+            return next((unless[term] for term in terms if term in unless), found)
+        if english.is_people(head):
+            return str(self._kinds[usual].get("acting", usual))
+        counted = not english.is_mass(offer) and not offer.startswith("“")
         return str(field.get("kind_of_things", usual)) if counted else usual
 
-    def crowd_of(self, audience: str, field_id: str) -> str:
-        """Which sort of people an audience is; its head decides before its other words."""
+    def crowd_of(self, audience: str, field_id: str, given: bool) -> str:
+        """Which sort of people an audience is; its head decides before its other words. One that is given and not
+        known is the pack's first sort; one that comes from the field is the field's usual."""
         words = audience.split()
         end = next((at for at, word in enumerate(words) if at and word.lower() in LINKERS - {"and", "or"}), len(words))
         terms = self._terms(" ".join(words[:end]))
         pairs, singles = terms[: max(end - 1, 0)], terms[max(end - 1, 0) :]
         order = (*pairs, *reversed(singles), *self._terms(" ".join(words[end:])))
         found = (self._crowd_of[term] for term in order if term in self._crowd_of and term != "person")
-        return next(found, str(self._fields[field_id]["crowd"]))
+        return next(found, next(iter(self._crowds)) if given else str(self._fields[field_id]["crowd"]))
 
-    def audience_of(self, field_id: str, theme: str, choose: Choices) -> str:
-        """An audience for a pitch that names none."""
+    def audience_of(self, offer: str, field_id: str, theme: str, choose: Choices) -> str:
+        """An audience for a pitch that names none. "Insurance for crops" is for those who have to do with crops,
+        unless its own field is about crops too."""
+        whose = offer.partition(" for ")[2]
+        theirs = self.field_of(whose, "", "", "")
+        if theirs[0] != GENERAL and not any(self.belongs(word, field_id) for word in _WORD.findall(whose)):
+            field_id, theme = theirs
         data = self._fields[field_id]
-        return str(choose.pick("audience", data["themes"].get(theme, {}).get("audience") or data["audience"]))
+        return str(choose.pick("audience", data["themes"][theme].get("audience") or data["audience"]))
 
     def noun_of(self, kind: str) -> str:
         """What to call an offer of a kind that has no noun of its own."""

@@ -58,6 +58,7 @@ class Wording:
     def __init__(self) -> None:
         self._jinja = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
         self._jinja.filters |= {"grouped": "{:,}".format, "lower_first": lambda text: text[:1].lower() + text[1:]}
+        self._jinja.filters["sentence"] = polish
 
     def node(self, value: Any, path: str = "") -> Node:
         """A node for a piece of data; `path` is where in its document it stands."""

@@ -15,7 +15,7 @@ from submission.state.receipt import Receipt
 from submission.state.refusals import refuse
 from submission.state.views import GateList, GateView
 from submission.tools.bootstrap import House
-from submission.tools.play import Answer, answer_gate, look
+from submission.tools.play import Answer, answer_gate, loaded, look
 from submission.tools.problems import REFUSALS
 from submission.tools.routes.common import AtHouse, Body, GateId, IdempotencyKey, RunId, reply
 
@@ -51,8 +51,8 @@ class Rescission(Body):
 async def list_gates(house: AtHouse) -> Response:
     """Every open gate of the newest runs: what waits for you, newest first."""
     heads = await house.store.runs(LISTED_RUNS)
-    runs = [await house.referee.load(head.run_id) for head in heads]
-    return reply(GateList(gates=tuple([await look(house, run) for run in runs if run.gate is not None])))
+    found, _ = await loaded(house, heads)
+    return reply(GateList(gates=tuple([await look(house, run) for _, run in found if run.gate is not None])))
 
 
 @router.get("/runs/{run_id}/gates/{gate_id}", response_model=GateView)

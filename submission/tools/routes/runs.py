@@ -14,10 +14,9 @@ from submission.state.decide import readable
 from submission.state.events import Mode
 from submission.state.evolve import fold
 from submission.state.refusals import Conflict, refuse
-from submission.state.views import RunAt, RunList, RunSummary, RunView, run_at, run_summary, run_view
-from submission.tools.bootstrap import House
+from submission.state.views import RunAt, RunList, RunView, run_at, run_summary, run_view
 from submission.tools.clock import new_run_id
-from submission.tools.play import begin, send_to_work
+from submission.tools.play import begin, loaded, send_to_work
 from submission.tools.problems import REFUSALS
 from submission.tools.routes.common import IMMUTABLE, AtHouse, Body, RunId, reply
 
@@ -80,12 +79,9 @@ async def list_runs(
 ) -> Response:
     """Runs by last change, newest first."""
     heads = await house.store.runs(limit, before)
-    runs = tuple([await _summary(house, head.run_id, head.started_at, head.updated_at) for head in heads])
-    return reply(RunList(runs=runs, next=heads[-1].updated_at if len(heads) >= limit else None))
-
-
-async def _summary(house: House, run_id: str, started_at: str, updated_at: str) -> RunSummary:
-    return run_summary(await house.referee.load(run_id), started_at, updated_at)
+    found, broken = await loaded(house, heads)
+    runs = tuple(run_summary(run, head.started_at, head.updated_at) for head, run in found)
+    return reply(RunList(runs=runs, broken=broken, next=heads[-1].updated_at if len(heads) >= limit else None))
 
 
 @router.get("/{run_id}", response_model=RunView)
