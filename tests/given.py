@@ -214,8 +214,9 @@ def start(pitch: str = "Lanterns for night clinics", seed: int = 1, mode: Mode =
     return StartRun(pitch=pitch, seed=seed, mode=mode, player=player, stages=WORLD.stages, client="test")
 
 
-def go(stage_id: str | None = None) -> StartStage:
-    return StartStage(HUMAN, stage_id)
+def go(stage_id: str | None = None) -> Step:
+    """The run's own player sends a worker to work."""
+    return lambda run: StartStage(SCRIPT if run and run.mode == "rehearsal" else HUMAN, stage_id)
 
 
 USAGE = InferenceUsage(client="test", tier="simulation", model="none")

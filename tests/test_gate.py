@@ -875,7 +875,7 @@ def test_a_decision_by_another_kind_of_actor_does_not_fold(actor):
 def test_a_decision_by_another_player_does_not_fold():
     game = at_gate()
     with pytest.raises(BrokenLog):
-        forged(game, decision(game, actor=OTHER), award(actor=OTHER))
+        forged(game, decision(game, actor=OTHER))
 
 
 @pytest.mark.parametrize("changes", [{"stage_id": "h"}, {"attempt": 9}])

@@ -258,7 +258,7 @@ def test_what_was_the_artifact_before_stays_known_through_a_failure():
     ("pitch", "kept"),
     [
         ("Lanterns", "Lanterns"),
-        ("  Lanterns\n\tfor clinics ", "Lanterns\n for clinics"),
+        ("  Lanterns\n\tfor clinics ", "Lanterns\n\tfor clinics"),
         ("Lan\x00terns\x1b[2J", "Lanterns[2J"),
         ("\u202eLanterns", "Lanterns"),
         ("👩‍🚀 na\u200dme", "👩‍🚀 na\u200dme"),

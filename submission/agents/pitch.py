@@ -152,7 +152,7 @@ def _complete(pitch: str, parts: Parts, lines: list[str], lexicon: Lexicon) -> R
     field, theme = topics.field_of(said, parts.goal, parts.audience, text)
     audience = parts.audience or topics.audience_of(parts.offer, field, theme, choose)
     crowd = topics.crowd_of(audience, field, bool(parts.audience))
-    kind = topics.kind_of(parts.offer, field, crowd)
+    kind = topics.kind_of(parts.offer, field, theme, crowd)
     phrases = _phrases(parts, audience, kind, lexicon)
     about = f"{parts.offer} {phrases['subject']} {parts.goal} {parts.joined}"
     name = parts.named or lexicon.names.name(about, parts.audience, field, choose)

@@ -12,7 +12,7 @@ from submission.state.gate import decide_gate, rescind
 from submission.state.memory import clamp
 from submission.state.refusals import refuse
 from submission.state.run import Run
-from submission.state.text import legible, said
+from submission.state.text import legible
 from submission.state.turns import start_stage, submit_artifact
 from submission.state.unfold import Unfolding
 from submission.state.world import Stage, World
@@ -60,7 +60,9 @@ def _start_run(log: Unfolding, command: StartRun, world: World) -> None:
             validators=world.validators,
         )
         stages = _in_words_of(command.stages, world.stages)
-        designed = WorldDesigned(stages=stages, client=command.client, reasoning=command.reasoning)
+        designed = WorldDesigned(
+            stages=stages, client=_short(command.client, 200), reasoning=_short(command.reasoning, 2_000)
+        )
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         refuse("request.malformed", f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
@@ -81,12 +83,18 @@ def readable(pitch: str) -> str:
     return text
 
 
+def _short(text: str, limit: int) -> str:
+    return clamp(legible(text), limit)
+
+
 def _in_words_of(told: tuple[Stage, ...], pack: tuple[Stage, ...]) -> tuple[Stage, ...]:
     """The pack's quest with the narrator's titles and goals; the narrator changes no other part of it."""
     words = {stage.id: stage for stage in told}
     return tuple(
-        stage.model_copy(update={"title": said(words[stage.id].title), "goal": said(words[stage.id].goal)})
-        if stage.id in words and said(words[stage.id].title) and said(words[stage.id].goal)
+        stage.model_copy(
+            update={"title": _short(words[stage.id].title, 120), "goal": _short(words[stage.id].goal, 600)}
+        )
+        if stage.id in words and legible(words[stage.id].title) and legible(words[stage.id].goal)
         else stage
         for stage in pack
     )

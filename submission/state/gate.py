@@ -6,7 +6,6 @@ from submission.state.commands import Decide, Rescind
 from submission.state.consequences import Consequence
 from submission.state.events import (
     VERBS,
-    Actor,
     CeoDecision,
     ConsequenceApplied,
     DecisionRescinded,
@@ -18,7 +17,7 @@ from submission.state.events import (
     RunCompleted,
     Verb,
 )
-from submission.state.evolve import fingerprint, may_decide
+from submission.state.evolve import fingerprint
 from submission.state.memory import clamp
 from submission.state.mint import mint_xp
 from submission.state.quest import is_complete
@@ -26,7 +25,7 @@ from submission.state.refusals import refuse
 from submission.state.ruling import binding
 from submission.state.run import Decided, Run, StageState, gate_seq
 from submission.state.text import said
-from submission.state.turns import open_gate
+from submission.state.turns import open_gate, require_player
 from submission.state.unfold import Unfolding
 from submission.state.work import MemoryKind
 from submission.state.world import World
@@ -100,7 +99,7 @@ def _require_whole(command: Decide) -> None:
 
 def _answer_again(run: Run, decided: Decided, command: Decide) -> None:
     """A decided gate takes no second answer: the same one again is fine, any other is refused."""
-    _require_player(run, command.actor)
+    require_player(run, command.actor)
     if decided.idempotency_key == command.idempotency_key:
         if decided.fingerprint != _fingerprint(command):
             refuse("decision.key_reused", decision_seq=decided.decision_seq)
@@ -137,11 +136,6 @@ def _refuse_stale_at(run: Run, gate: GateOpened) -> None:
     _refuse_stale(run, stage)
 
 
-def _require_player(run: Run, actor: Actor) -> None:
-    if not may_decide(run, actor.kind) or actor.id != run.player:
-        refuse("decision.not_yours", f"decided by {run.player}, not by {actor.id}")
-
-
 def _open_gate(run: Run, command: Decide) -> GateOpened:
     """The open gate the command names, once it is seen to be the right actor on the right artifact."""
     gate = run.gate
@@ -150,7 +144,7 @@ def _open_gate(run: Run, command: Decide) -> GateOpened:
         if lapsed is not None:
             _refuse_stale(run, lapsed)
         refuse("gate.unknown", f"no gate {command.gate_id[:40]!r} in this run")
-    _require_player(run, command.actor)
+    require_player(run, command.actor)
     if gate.artifact_sha256 is None:
         if command.verb not in gate.verbs:
             refuse("gate.no_artifact")
@@ -255,7 +249,7 @@ def rescind(log: Unfolding, command: Rescind, world: World) -> None:
         if run.gate is not None and run.gate.gate_id == command.gate_id:
             refuse("gate.waiting", f"{command.gate_id} is not decided yet", gate_id=command.gate_id)
         refuse("gate.unknown", f"no gate {command.gate_id[:40]!r} in this run")
-    _require_player(run, command.actor)
+    require_player(run, command.actor)
     if decided.rescinded_key is not None and decided.rescinded_key == command.idempotency_key:
         return
     undo = run.undo

@@ -8,6 +8,8 @@ from pydantic import AfterValidator, Field
 
 _JOINERS = "\u200c\u200d"
 """Zero-width joiners belong to words and emoji of many scripts; bidirectional overrides do not."""
+_UNSEEN = _JOINERS + "\u3164\u115f\u1160\u2800\ufe0e\ufe0f"
+"""Printable, and yet nothing to read: joiners, fillers, the blank braille cell, variation selectors."""
 
 
 def legible(text: str) -> str:
@@ -15,7 +17,7 @@ def legible(text: str) -> str:
     ones, line ends and tabs stay. Empty where nobody could read anything."""
     if not text.isprintable():
         text = "".join(_shown(character) for character in text)
-    return text.strip() if any(not c.isspace() and c not in _JOINERS for c in text) else ""
+    return text.strip() if any(not c.isspace() and c not in _UNSEEN for c in text) else ""
 
 
 def _shown(character: str) -> str:

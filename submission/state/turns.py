@@ -6,7 +6,8 @@ from submission.state.canonical import FrozenDict, canonical_frozen, sha256
 from submission.state.commands import StartStage, SubmitArtifact
 from submission.state.compliance import check_compliance, in_force
 from submission.state.consequences import calculate_consequence
-from submission.state.events import VERBS, GateOpened, PricedFork, PricedOption, StageExecuted, StageStarted
+from submission.state.events import VERBS, Actor, GateOpened, PricedFork, PricedOption, StageExecuted, StageStarted
+from submission.state.evolve import may_decide
 from submission.state.quest import missing_needs, open_stages
 from submission.state.refusals import refuse
 from submission.state.run import Run, StageState, gate_id_of
@@ -18,7 +19,9 @@ MAX_ARTIFACT_BYTES = 64 * 1024
 
 
 def start_stage(log: Unfolding, command: StartStage) -> None:
-    """Refuses while another stage is at work, a gate is open, or the stage's needs are not approved."""
+    """Refuses while another stage is at work, a gate is open, or the stage's needs are not approved; and whoever is
+    not the run's player, for a stage that starts ends the time in which a decision can be rescinded."""
+    require_player(log.run, command.actor)
     stage = _choose(log.run, command.stage_id)
     log.add(
         StageStarted(
@@ -30,6 +33,12 @@ def start_stage(log: Unfolding, command: StartStage) -> None:
         command.actor,
         log.run.decided[-1].decision_seq if log.run.decided else None,
     )
+
+
+def require_player(run: Run, actor: Actor) -> None:
+    """Refuses everyone but the one whose run it is: its human, or in a rehearsal its script."""
+    if not may_decide(run, actor.kind) or actor.id != run.player:
+        refuse("decision.not_yours", f"this is the run of {run.player}, not of {actor.id}")
 
 
 def _choose(run: Run, stage_id: str | None) -> StageState:

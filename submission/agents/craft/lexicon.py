@@ -249,6 +249,11 @@ class Lexicon:
         said = offer.split()
         return offer if len(said) <= 5 else " ".join(said[: self.english.head(offer) + 1][-4:])
 
+    def short_audience(self, audience: str) -> str:
+        """An audience by its first words, once it has been introduced: "clinics in the hills" -> "clinics"."""
+        core = self._core(audience)
+        return audience if not core or core[-1].lower() in self._words["crowds"] else " ".join(core)
+
     def telling_words(self, text: str) -> frozenset[str]:
         """The nouns by which two texts can be seen to speak of the same thing."""
         common = self._words["plain_nouns"] | self.english.people

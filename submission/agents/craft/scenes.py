@@ -71,6 +71,7 @@ class Scenes:
             "given": given,
             "aim": reading.goal,
             "in_place": f" {reading.place}" if reading.place and reading.place not in reading.audience else "",
+            "short_audience": self.lexicon.short_audience(reading.audience),
             "product": reading.name if english.is_gerund(reading.subject) else reading.subject,
             "subject_is": "are" if plural else "is",
             "subject_it": "them" if plural else "it",

@@ -88,9 +88,10 @@ class Topics:
         places = self._index.get(self._english.singular(word.lower()), ())
         return any(place.startswith(f"{field_id}/") for place in places)
 
-    def kind_of(self, offer: str, field_id: str, crowd_id: str) -> str:
+    def kind_of(self, offer: str, field_id: str, theme: str, crowd_id: str) -> str:
         """Which kind of offer it is: software, goods, a service… Private customers may get a kind of their own."""
-        kind = self._kind(offer, self._fields[field_id])
+        field = self._fields[field_id]
+        kind = self._kind(offer, {**field, **field["themes"][theme]})
         consumers = self._crowds[crowd_id]["buys"] == "consumer"
         return str(self._kinds[kind].get("for_consumers", kind)) if consumers else kind
 

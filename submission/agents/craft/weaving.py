@@ -22,6 +22,8 @@ class Weaver:
 
     def __init__(self, data: Mapping[str, Any], labels: Mapping[str, str], wording: Wording, lexicon: Lexicon) -> None:
         self._lexicon, self._labels = lexicon, labels
+        self._call: str = data["call"]
+        self._keeps_first = frozenset(data["keeps_first"])
         self._texts = {
             field: {form: [wording.node(text) for text in several] for form, several in forms.items()}
             for field, forms in data["texts"].items()
@@ -66,7 +68,7 @@ class Weaver:
         lower = self._lexicon.english.lower_first
         opened = _FINAL.sub("", base.strip())
         paragraphs = base.split("\n\n")
-        call = next((index for index, text in enumerate(paragraphs) if "[CTA]" in text), len(paragraphs) - 1)
+        call = next((index for index, text in enumerate(paragraphs) if self._call in text), len(paragraphs) - 1)
         return scene.within(
             ask=ask.phrase,
             ask_lower=lower(ask.phrase),
@@ -91,8 +93,7 @@ class Weaver:
         """The list with the ask as its first item but for a fixed head; without words to take up, in another order."""
         if not value or isinstance(value[0], int):
             return value
-        # The first seat of a chart reports to nobody and stays where it is.
-        fixed = 1 if isinstance(value[0], dict) and "reports_to" not in value[0] and "role" in value[0] else 0
+        fixed = 1 if path in self._keeps_first else 0
         head, rest = value[:fixed], value[fixed:]
         template = self._items.get(path.rsplit(".", 1)[-1]) or (self._items["*"] if isinstance(value[0], str) else None)
         if ask.phrase and ask.manner in ("mention", "become") and template is not None:
