@@ -216,7 +216,11 @@ def start(pitch: str = "Lanterns for night clinics", seed: int = 1, mode: Mode =
 
 def go(stage_id: str | None = None) -> Step:
     """The run's own player sends a worker to work."""
-    return lambda run: StartStage(SCRIPT if run and run.mode == "rehearsal" else HUMAN, stage_id)
+
+    def command(run: Run | None) -> Command:
+        return StartStage(SCRIPT if run and run.mode == "rehearsal" else HUMAN, stage_id)
+
+    return command
 
 
 USAGE = InferenceUsage(client="test", tier="simulation", model="none")
