@@ -5,7 +5,7 @@ An artifact follows from the pitch, the seed, the stage, the attempt and the dir
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from submission.agents.craft.choices import Choices
@@ -128,7 +128,9 @@ class Simulation:
             where.append(field)
             if self._aliases["settings"].get(field, "").lstrip("-") in decided or field in ask.cures:
                 continue
-            put(artifact, field, self._weaver.woven(field, value, ask, scene))
+            # Words that replace a field replace the one they are about; other fields they name take them up.
+            about = replace(ask, manner="mention") if ask.manner == "become" and len(where) > 1 else ask
+            put(artifact, field, self._weaver.woven(field, value, about, scene))
         return self._weaver.followed(ask, where, scene)
 
     def _targets(self, ask: Ask, script: _Script, artifact: Mapping[str, Any]) -> list[str]:
