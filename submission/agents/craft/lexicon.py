@@ -146,8 +146,9 @@ class Lexicon:
             return base in self._words["leading_gerunds"]
         return not self.english.may_be_noun(base) or said[1].lower() in _AFTER_VERB
 
-    def split_actor(self, rest: str) -> tuple[str, str]:
-        """ "parents find babysitters" -> ("parents", "find babysitters"); the second is empty when no verb is found."""
+    def split_actor(self, rest: str, acts: bool = False) -> tuple[str, str]:
+        """ "parents find babysitters" -> ("parents", "find babysitters"); the second is empty when no verb is found.
+        Where they are known to act, what follows the first plural is taken for a verb, known or not."""
         said, english = rest.split(), self.english
         for index in range(1, min(len(said) - 1, 9)):
             word, before = said[index].lower(), said[index - 1].lower()
@@ -160,6 +161,9 @@ class Lexicon:
             actor = said[start - 1]
             if not english.may_be_noun(word) or english.is_plural_word(actor) or self.is_crowd(actor):
                 return " ".join(said[:start]), " ".join(said[start:])
+        for index in range(1, min(len(said), 6) if acts else 0):
+            if english.is_plural_word(said[index - 1]) and said[index].lower() not in LINKERS:
+                return " ".join(said[:index]), " ".join(said[index:])
         return rest, ""
 
     def is_crowd(self, who: str) -> bool:

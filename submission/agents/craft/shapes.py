@@ -130,7 +130,7 @@ def _helps(opening: Opening, lexicon: Lexicon) -> Parts | None:
     match = HELPS.match(opening.text)
     if match is None:
         return None
-    who, goal = lexicon.split_actor(match["rest"])
+    who, goal = lexicon.split_actor(match["rest"], acts=True)
     audience = lexicon.audience(who)
     if not goal or not (audience or lexicon.is_crowd(who)):
         return None
