@@ -15,7 +15,7 @@ _UNSEEN = _JOINERS + "\u3164\u115f\u1160\u2800\ufe0e\ufe0f"
 def legible(text: str) -> str:
     """The text without control characters, bidirectional overrides and lone surrogates; odd spaces become plain
     ones, line ends and tabs stay. Empty where nobody could read anything."""
-    if not text.isprintable():
+    if not text.isprintable() and not text.replace("\n", "").replace("\t", "").isprintable():
         text = "".join(_shown(character) for character in text)
     return text.strip() if any(not c.isspace() and c not in _UNSEEN for c in text) else ""
 

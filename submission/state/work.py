@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from submission.state.canonical import Document, Frozen, FrozenDict, Number
 from submission.state.text import Clamped, Short
@@ -71,7 +71,13 @@ class Brief(Frozen):
     upstream: FrozenDict[str, Document] = FrozenDict()
 
 
-class ToolCall(Frozen):
+class FromOutside(Frozen):
+    """A value that a worker hands in: looked at anew wherever it is set into another, however it was made."""
+
+    model_config = ConfigDict(revalidate_instances="always")
+
+
+class ToolCall(FromOutside):
     """One capped tool call of a worker: what it was asked, what it answered, how long it took (ms)."""
 
     tool: Short
@@ -81,7 +87,7 @@ class ToolCall(Frozen):
     ms: Number = 0
 
 
-class InferenceUsage(Frozen):
+class InferenceUsage(FromOutside):
     """Who wrote the artifact and what that cost. `fallback_reason` is None only when the tier that was
     asked for is the tier that answered."""
 

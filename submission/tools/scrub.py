@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from submission.agents.model_config import scrub_secrets
-from submission.state.canonical import Document, FrozenDict
+from submission.state.canonical import freeze
 from submission.state.commands import Command, Decide, Rescind, StartRun, StartStage, SubmitArtifact
+from submission.state.validation import strings
 
 
 def scrubbed(command: Command) -> Command:
@@ -44,15 +45,21 @@ def _work(command: SubmitArtifact) -> Any:
         call.model_copy(update={"args": scrub_secrets(call.args), "result": scrub_secrets(call.result)})
         for call in work.tool_trace
     )
-    artifact: Document | None = _deep(work.artifact)
+    artifact = work.artifact
+    if artifact is not None and _has_secret("\n".join(strings(artifact))):
+        artifact = freeze(_deep(artifact))
     return work.model_copy(update={"artifact": artifact, "error": _maybe(work.error), "tool_trace": trace})
+
+
+def _has_secret(text: str) -> bool:
+    return scrub_secrets(text) != text
 
 
 def _deep(value: Any) -> Any:
     if isinstance(value, str):
         return scrub_secrets(value)
     if isinstance(value, dict):
-        return FrozenDict({key: _deep(item) for key, item in value.items()})
+        return {key: _deep(item) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(_deep(item) for item in value)
+        return [_deep(item) for item in value]
     return value

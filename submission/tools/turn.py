@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Mapping
 
 from submission.state.brief import brief_for, recall_query
@@ -19,6 +20,13 @@ logger = logging.getLogger(__name__)
 TURN_SECONDS = 300
 STORE_RETRIES = (0.5, 2.0, 8.0)
 """Waits before a finished turn is offered again to a store that failed, in seconds."""
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback as text that any log can hold, whatever the error says."""
+    return "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace").decode()
+
+
 BROKEN = InferenceUsage(client="none", tier="simulation", model="none", fallback_reason="the worker failed")
 
 
@@ -79,7 +87,7 @@ class Turns:
         except Exception as error:  # a result that the law cannot hold is a failed attempt, shown at the gate
             if isinstance(error, Refused) and error.code != "artifact.too_large":
                 raise
-            logger.warning("result of turn %s cannot be kept: %s", job, error)
+            logger.warning("result of turn %s cannot be kept\n%s", job, _traceback(error))
             work = failed_work(error, command.work.inference_usage)
             await self._referee.handle(
                 job.run_id,
@@ -97,7 +105,7 @@ class Turns:
         try:
             brief = brief_for(run, stage, role, self._recalls[world.id].search(recall_query(run, stage)))
         except Exception as error:  # a knowledge base that fails is a failed attempt, shown at the gate
-            logger.exception("recall failed at %s", job.stage_id)
+            logger.error("recall failed at %s\n%s", job.stage_id, _traceback(error))
             work = failed_work(error)
         work = work or await self._ask(self._workers[world.id], brief)
         return SubmitArtifact(
@@ -119,9 +127,9 @@ class Turns:
                 work: object = await worker.work(brief, progress)
                 if not isinstance(work, Work):
                     raise TypeError(f"the worker returned {type(work).__name__}, not Work")
-                return Work.model_validate(work.model_dump(warnings=False))
+                return Work.model_validate(dict(work))
         except Exception as error:  # a worker's failure is an event at the gate, never a lost turn
-            logger.exception("worker failed at %s", brief.stage.id)
+            logger.error("worker failed at %s\n%s", brief.stage.id, _traceback(error))
             return failed_work(error)
 
     async def _judged(self, brief: Brief, work: Work) -> Judgement | None:
