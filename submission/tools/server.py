@@ -9,7 +9,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,6 +99,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(2048)  # so that whoever reads the address printed below is not refused
     except OSError:
         listener.close()
         raise
@@ -113,7 +114,8 @@ def _run(app: FastAPI, listener: socket.socket, options: argparse.Namespace) -> 
     server = uvicorn.Server(config)
     if options.verb == "play":
         threading.Timer(0.8, webbrowser.open, (address,)).start()
-    server.run(sockets=[listener])
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])
 
 
 def _fail(sentence: str) -> int:
