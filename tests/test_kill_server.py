@@ -29,8 +29,8 @@ import pytest
 from submission.state.store.sqlite import SqliteStore
 
 HOUSES, PLAYERS = 4, 5
-KILLS = int(os.environ.get("COUNTERSIGN_TEST_KILLS", "5"))
-"""Kills of each house's server. Starting one again costs seconds, so the ordinary run has 20 in all, beside the 55 of
+KILLS = int(os.environ.get("COUNTERSIGN_TEST_KILLS", "4"))
+"""Kills of each house's server. Starting one again costs seconds, so the ordinary run has 16 in all, beside the 55 of
 the store in test_kill.py; COUNTERSIGN_TEST_KILLS=13 has 52."""
 SERVE = [sys.executable, "-m", "submission.tools.server", "serve", "--port"]
 Json = dict[str, Any]
