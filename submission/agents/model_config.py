@@ -22,11 +22,19 @@ _SECRETS = re.compile(
     r"|(?<=://)[^\s/:@]{1,100}:[^\s/@]{1,200}(?=@)"
 )
 # Every alternative above needs one of these, so plain prose is passed over quickly.
-_HINT = re.compile(
-    r"(?i)sk-|gh[posur]_|github_pat|AKIA|ASIA|AIza|xox|hf_|eyJ|bearer|key|secret|passw|token|://|-----BEGIN"
+_HINTS = (
+    *("sk-", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat", "akia", "asia", "aiza", "xox", "hf_", "eyj"),
+    *("bearer", "apikey", "api_key", "api-key", "accountkey", "sharedaccess", "secret", "passw", "token", "://"),
+    "-----begin",
 )
 
 
 def scrub_secrets(text: str) -> str:
     """The text with everything that looks like a credential masked, the rest left readable."""
-    return _SECRETS.sub(_MASK, text) if _HINT.search(text) else text
+    return _SECRETS.sub(_MASK, text) if may_hold_secrets(text) else text
+
+
+def may_hold_secrets(text: str) -> bool:
+    """Whether a closer look is due; false for nearly all prose."""
+    folded = text.casefold()
+    return any(hint in folded for hint in _HINTS)

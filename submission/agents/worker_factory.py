@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from submission.agents.simulation import Simulation
+from submission.agents.world_designer import simulation_of
 from submission.state.canonical import Document, FrozenDict, canonical, freeze
 from submission.state.memory import clamp
 from submission.state.ports import Progress
@@ -21,7 +21,7 @@ class SimulatedWorker:
     same receipts as a live one. Its work is labelled `simulation`."""
 
     def __init__(self, world: World) -> None:
-        self._simulation = Simulation(world)
+        self._simulation = simulation_of(world)
         self._validators = {validator.id: validator for validator in world.validators}
 
     async def work(self, brief: Brief, progress: Progress) -> Work:

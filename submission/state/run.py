@@ -95,7 +95,8 @@ class Run(NamedTuple):
 
     @property
     def level(self) -> Level:
-        reached = [level for level in self.levels if level.xp <= self.xp]
+        xp = self.xp
+        reached = [level for level in self.levels if level.xp <= xp]
         return reached[-1] if reached else self.levels[0]
 
     @property

@@ -7,26 +7,35 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from submission.state.canonical import canonical
 from submission.state.store.chain import Sealed
 
 MAX_BEHIND = 1_000
 """Messages a watcher may lag before it is cut off and told to resync."""
 
 
+def frame(event: str, data: bytes) -> bytes:
+    """One server-sent event; canonical JSON has no line breaks to fold."""
+    return b"event: %b\ndata: %b\n\n" % (event.encode(), data)
+
+
+def event_frame(seq: int, line: bytes) -> bytes:
+    """A stored line as a server-sent event, made once for all who watch. A line ends in its type and its hash."""
+    start = line.rindex(b'"type":"') + 8
+    return b"event: %b\ndata: %b\nid: %d\n\n" % (line[start : line.index(b'"', start)], line, seq)
+
+
 class Persisted(NamedTuple):
     """An event that is in the log."""
 
     seq: int
-    type: str
-    line: bytes
+    frame: bytes
 
 
 class Progressed(NamedTuple):
     """A worker's word while it works; not in the log."""
 
-    stage_id: str
-    kind: str
-    text: str
+    frame: bytes
 
 
 class Lagged(NamedTuple):
@@ -56,11 +65,12 @@ class Live:
     def publish(self, run_id: str, sealed: Sequence[Sealed]) -> None:
         if run_id in self._watchers:
             for entry in sealed:
-                self._send(run_id, Persisted(entry.event.seq, entry.event.type, entry.line))
+                self._send(run_id, Persisted(entry.event.seq, event_frame(entry.event.seq, entry.line)))
 
     def progress(self, run_id: str, stage_id: str, kind: str, text: str) -> None:
         if run_id in self._watchers:
-            self._send(run_id, Progressed(stage_id, kind, text))
+            said = canonical({"stage_id": stage_id, "kind": kind, "text": text.encode("utf-8", "replace").decode()})
+            self._send(run_id, Progressed(frame("progress", said)))
 
     def _send(self, run_id: str, message: Message) -> None:
         for queue in self._watchers[run_id]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from submission.agents.model_config import scrub_secrets
+from submission.agents.model_config import may_hold_secrets, scrub_secrets
 from submission.state.canonical import freeze
 from submission.state.commands import Command, Decide, Rescind, StartRun, StartStage, SubmitArtifact
-from submission.state.validation import strings
 
 
 def scrubbed(command: Command) -> Command:
@@ -41,18 +41,28 @@ def _maybe(text: str | None) -> str | None:
 
 def _work(command: SubmitArtifact) -> Any:
     work = command.work
+    said = [
+        *_texts(work.artifact),
+        work.error or "",
+        *(t for call in work.tool_trace for t in (call.args, call.result)),
+    ]
+    if not may_hold_secrets("\n".join(said)):
+        return work
     trace = tuple(
         call.model_copy(update={"args": scrub_secrets(call.args), "result": scrub_secrets(call.result)})
         for call in work.tool_trace
     )
-    artifact = work.artifact
-    if artifact is not None and _has_secret("\n".join(strings(artifact))):
-        artifact = freeze(_deep(artifact))
+    artifact = freeze(_deep(work.artifact))
     return work.model_copy(update={"artifact": artifact, "error": _maybe(work.error), "tool_trace": trace})
 
 
-def _has_secret(text: str) -> bool:
-    return scrub_secrets(text) != text
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a document, however many."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def _deep(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import socket
 import sys
@@ -40,13 +41,19 @@ def create_app(house: House, hosts: frozenset[str] | None = LOCAL_HOSTS) -> Fast
         yield
         await house.close()
 
-    app = FastAPI(title="Countersign", version="0.1.0", description=DESCRIPTION, lifespan=lifespan, docs_url="/docs")
+    app = FastAPI(
+        title="Countersign",
+        version="0.1.0",
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
     app.state.house = house
     app.add_middleware(Guard, hosts=hosts)
     routers = (runs.router, gates.router, log.router, about.router)
-    for router in routers:
-        app.include_router(router)
-    problems.install(app, [route for router in routers for route in router.routes])
+    routes = [route for router in routers for route in router.routes]
+    app.router.routes[:0] = routes  # not by include_router, which looks for each request's route twice
+    problems.install(app, routes)
 
     document = app.openapi
     app.openapi = lambda: app.openapi_schema or problems.as_problems(document())  # type: ignore[method-assign]
@@ -78,6 +85,8 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error))
     local = options.host in LOCAL_HOSTS
     app = create_app(house, LOCAL_HOSTS if local else None)
+    gc.freeze()  # what is loaded now stays: do not walk it again and again, nor the runs in memory too often
+    gc.set_threshold(20_000, 50, 100)
     _run(app, listener, options)
     return 0
 

@@ -23,7 +23,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def house(request: Request) -> House:
+async def house(request: Request) -> House:
     found: House = request.app.state.house
     return found
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
-from fastapi.sse import EventSourceResponse, ServerSentEvent
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from submission.state.canonical import canonical
 from submission.state.compare import Comparison, compare
@@ -18,7 +16,7 @@ from submission.state.store.export import LogHeader, export_log, header_of
 from submission.state.store.verify import Verification, verify_log
 from submission.state.world import WorldPin
 from submission.tools.bootstrap import House
-from submission.tools.live import Lagged, Message, Progressed
+from submission.tools.live import Lagged, Message, Progressed, event_frame, frame
 from submission.tools.problems import REFUSALS
 from submission.tools.routes.common import AtHouse, RunId, house, reply
 from submission.tools.routes.shapes import EventPage
@@ -28,6 +26,7 @@ router = APIRouter(prefix="/api", tags=["log"], responses=REFUSALS)
 After = Annotated[int, Query(ge=0, lt=2**53, description="The last seq you have")]
 OneRun = Annotated[str, Query(max_length=80, description="A run of GET /api/runs")]
 STREAM_PAGE = 500
+KEEP_ALIVE, PING = 15, b": ping\n\n"
 LOG_BODY = {
     "requestBody": {
         "required": True,
@@ -69,11 +68,15 @@ async def _wait(house: House, run_id: str, after: int, seconds: float) -> int:
 
 async def known_run(run_id: RunId, request: Request) -> str:
     """Refuses an unknown run before a stream begins."""
-    await house(request).referee.load(run_id)
+    await (await house(request)).referee.load(run_id)
     return run_id
 
 
-@router.get("/runs/{run_id}/stream", response_class=EventSourceResponse)
+@router.get(
+    "/runs/{run_id}/stream",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "The run's events as they come"}},
+)
 async def stream(
     run_id: Annotated[str, Depends(known_run)],
     house: AtHouse,
@@ -81,24 +84,30 @@ async def stream(
     last_event_id: Annotated[
         str | None, Header(alias="Last-Event-ID", description="The last seq you have; wins over after")
     ] = None,
-) -> AsyncIterable[ServerSentEvent]:
+) -> StreamingResponse:
     """Server-sent events: each persisted event once, in order, with its seq as id; `progress` of the worker
     without one; `resync` when the cursor is not of this log or you fell behind. Resume with Last-Event-ID."""
-    last = _cursor(last_event_id, after)
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    frames = _frames(house, run_id, _cursor(last_event_id, after))
+    return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+
+
+async def _frames(house: House, run_id: str, last: int) -> AsyncIterator[bytes]:
     with house.live.watch(run_id) as queue:
         head = (await house.referee.load(run_id)).seq
         if last > head:
             yield _resync(head)
             last = head
         while True:
-            for line in await house.store.read(run_id, last, STREAM_PAGE):
-                last += 1
-                yield _persisted(last, line)
+            lines = await house.store.read(run_id, last, STREAM_PAGE)
+            if lines:
+                yield b"".join(event_frame(seq, line) for seq, line in enumerate(lines, last + 1))
+                last += len(lines)
             if last < (await house.referee.load(run_id)).seq:
                 continue
-            async for last_seq, message in _live(queue, last):
+            async for last_seq, frames in _live(queue, last):
                 last = last_seq
-                yield message
+                yield frames
             yield _resync(last)
 
 
@@ -109,25 +118,38 @@ def _cursor(last_event_id: str | None, after: int) -> int:
     return int(last_event_id[:300])
 
 
-async def _live(queue: asyncio.Queue[Message], last: int) -> AsyncIterable[tuple[int, ServerSentEvent]]:
-    """Messages as they come; ends when one was missed, so that the caller reads on from the store."""
+async def _live(queue: asyncio.Queue[Message], last: int) -> AsyncIterator[tuple[int, bytes]]:
+    """What waits, as it comes, in one piece; ends when something was missed, so that the caller reads on from
+    the store."""
     while True:
-        message = await queue.get()
-        if isinstance(message, Progressed):
-            yield last, ServerSentEvent(event="progress", data=message._asdict())
-        elif isinstance(message, Lagged) or message.seq > last + 1:
-            return
-        elif message.seq == last + 1:
-            last = message.seq
-            yield last, _persisted(last, message.line)
+        frames: list[bytes] = []
+        for message in await _waiting(queue):
+            if isinstance(message, Progressed):
+                frames.append(message.frame)
+            elif isinstance(message, Lagged) or message.seq > last + 1:
+                if frames:
+                    yield last, b"".join(frames)
+                return
+            elif message.seq == last + 1:
+                last = message.seq
+                frames.append(message.frame)
+        yield last, b"".join(frames) or PING
 
 
-def _persisted(seq: int, line: bytes) -> ServerSentEvent:
-    return ServerSentEvent(id=str(seq), event=json.loads(line)["type"], raw_data=line.decode())
+async def _waiting(queue: asyncio.Queue[Message]) -> list[Message]:
+    """All that waits, at least one; nothing after KEEP_ALIVE seconds of silence."""
+    try:
+        async with asyncio.timeout(KEEP_ALIVE):
+            messages = [await queue.get()]
+    except TimeoutError:
+        return []
+    while not queue.empty():
+        messages.append(queue.get_nowait())
+    return messages
 
 
-def _resync(seq: int) -> ServerSentEvent:
-    return ServerSentEvent(event="resync", data={"seq": seq})
+def _resync(seq: int) -> bytes:
+    return frame("resync", b'{"seq":%d}' % seq)
 
 
 @router.get(
