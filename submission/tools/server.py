@@ -16,7 +16,7 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from submission.tools import problems
 from submission.tools.bootstrap import House, PackFaults, Settings, StoreFailed, open_house
@@ -26,6 +26,7 @@ from submission.tools.routes.gates import approve_current_step
 
 __all__ = ["approve_current_step", "create_app", "main"]
 
+FRONT = Path(__file__).with_name("front.html")
 DESCRIPTION = """
 A turn-based agent-workforce game: workers propose, a human countersigns. Everything is an event in a log that anyone
 can replay and verify. Refusals are RFC 9457 problems with a stable `code` and what would be right.
@@ -60,7 +61,7 @@ def create_app(house: House, hosts: frozenset[str] | None = LOCAL_HOSTS) -> Fast
 
     @app.get("/", include_in_schema=False)
     async def front() -> Response:
-        return RedirectResponse("/docs")
+        return HTMLResponse(FRONT.read_bytes())
 
     return app
 
