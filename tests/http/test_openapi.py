@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -165,4 +166,13 @@ def test_what_is_sent_is_what_the_document_says(client: Client, document: dict[s
 
 def test_the_documentation_page_is_served(client: Client):
     assert client.http.get("/docs").status_code == 200
-    assert client.http.get("/").headers["location"] == "/docs"
+    front = client.http.get("/")
+    assert front.headers["content-type"] == "text/html; charset=utf-8"
+    assert not set(re.findall(r'(?:src|href)="([^"]+)"', front.text)) - {
+        "/api/gates",
+        "/api/runs",
+        "/api/worlds",
+        "/api/mode",
+        "/openapi.json",
+        "/docs",
+    }
