@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from submission.agents.world_designer import simulation_of
-from submission.state.canonical import Document, FrozenDict, canonical, freeze
+from submission.state.canonical import Document, freeze
 from submission.state.memory import clamp
 from submission.state.ports import Progress
 from submission.state.scoring import Rubric, rubric_from_floor, rubric_from_judgement
@@ -117,13 +117,3 @@ def _extract_json(text: str) -> dict[str, Any] | None:
             continue
         found, at = value, text.find("{", end)
     return found
-
-
-def as_document(value: Any) -> Document | None:
-    """A worker's object as a storable document, or None when it is no JSON object the log could hold."""
-    try:
-        document = freeze(value)
-        canonical(document)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, FrozenDict) else None

@@ -229,6 +229,11 @@ def may_decide(run: Run, kind: str) -> bool:
     return kind == _decider(run.mode)
 
 
+def _require_player(run: Run, event: Event, what: str) -> None:
+    _require(may_decide(run, event.actor.kind), event, f"{what} by a {event.actor.kind} actor", "xp")
+    _require(event.actor.id == run.player, event, f"{what} by another than the run's player", "xp")
+
+
 def _decider(mode: Mode) -> str:
     return "human" if mode == "human" else "scripted"
 
@@ -237,9 +242,8 @@ def _decided(run: Run, event: Event, payload: CeoDecision) -> Run:
     gate, stage = run.gate, _stage(run, event, payload.stage_id)
     if gate is None or gate.gate_id != payload.gate_id:
         raise BrokenLog(event.seq, f"a decision at {payload.gate_id}, which is not open")
-    _require(may_decide(run, event.actor.kind), event, f"a decision by a {event.actor.kind} actor", "xp")
+    _require_player(run, event, "a decision")
     _require(payload.artifact_sha256 == gate.artifact_sha256, event, "a decision on another artifact", "integrity")
-    _require(event.actor.id == run.player, event, "a decision by another than the run's player", "xp")
     same = (payload.stage_id, payload.attempt) == (gate.stage_id, gate.attempt)
     _require(same, event, "a decision on another stage than its gate's")
     _require(payload.verb in gate.verbs, event, f"the gate does not offer {payload.verb}")
@@ -311,8 +315,7 @@ def _awarded(run: Run, event: Event, payload: XpAwarded) -> Run:
         payload.decision_seq,
     )
     _require(due == run.award, event, f"XP that differs from what was decided ({run.award.amount})", "xp")
-    _require(may_decide(run, event.actor.kind), event, f"XP awarded by a {event.actor.kind} actor", "xp")
-    _require(event.actor.id == run.player, event, "XP awarded by another than the run's player", "xp")
+    _require_player(run, event, "XP awarded")
     _require(event.cause == run.seq, event, "XP that names another cause than its decision", "xp")
     stage = _stage(run, event, payload.stage_id)
     return run._replace(stages=run.with_stage(stage._replace(xp=stage.xp + payload.amount)), award=None)
@@ -371,8 +374,7 @@ def _rescinded(run: Run, event: Event, payload: DecisionRescinded) -> Run:
     undo, last = run.undo, run.decided[-1] if run.decided else None
     if undo is None or last is None or last.decision_seq != payload.decision_seq:
         raise BrokenLog(event.seq, "rescinds a decision that can no longer be rescinded")
-    _require(may_decide(run, event.actor.kind), event, f"a rescission by a {event.actor.kind} actor", "xp")
-    _require(event.actor.id == run.player, event, "a rescission by another than the run's player", "xp")
+    _require_player(run, event, "a rescission")
     _require(last.rescinded_key is None, event, "rescinds a decision twice")
     theirs = (gate_seq(payload.gate_id), payload.stage_id, payload.verb) == (last.gate_seq, last.stage_id, last.verb)
     _require(theirs, event, "rescinds another decision than it names")

@@ -22,7 +22,7 @@ from submission.state.memory import clamp
 from submission.state.mint import mint_xp
 from submission.state.quest import is_complete
 from submission.state.refusals import refuse
-from submission.state.ruling import binding
+from submission.state.ruling import binding, option_of
 from submission.state.run import Decided, Run, StageState, gate_seq
 from submission.state.text import said
 from submission.state.turns import open_gate, require_player
@@ -163,10 +163,10 @@ def _chosen(gate: GateOpened, option_id: str | None) -> PricedOption | None:
         return None
     if gate.fork is None:
         refuse("decision.option_not_posed")
-    for priced in gate.fork.options:
-        if priced.option.id == option_id:
-            return priced
-    refuse("option.unknown", f"the options are {', '.join(priced.option.id for priced in gate.fork.options)}")
+    chosen = option_of(gate, option_id)
+    if chosen is None:
+        refuse("option.unknown", f"the options are {', '.join(priced.option.id for priced in gate.fork.options)}")
+    return chosen
 
 
 def _decision(
